@@ -1,0 +1,314 @@
+"""The geometry of fitted scikit-learn classifiers: linear, tree, kernel machine, neighbours. Checked by regions.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV, TunedThresholdClassifierCV
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from bayes_gresub.classifiers.affine import AffineMap, affine_map
+from bayes_gresub.classifiers.neighbors import CHUNK_ELEMENTS, NeighborVotes
+from bayes_gresub.components import Floats, Ints
+
+MAX_DENSE_NEIGHBORS = 5000
+"""Training points up to which a matrix product beats the classifier's own neighbour search."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Class 1 where a'x + b > 0, class 0 elsewhere."""
+
+    normal: Floats
+    offset: float
+
+    def scores(self, points: Floats) -> Floats:
+        """Return a'x + b."""
+        return points @ self.normal + self.offset
+
+    def labels(self, points: Floats) -> Ints:
+        """Return 0 or 1 per point."""
+        return (self.scores(points) > 0).astype(np.intp)
+
+    def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
+        """Return where rounding decides the label."""
+        size = np.abs(points) @ np.abs(self.normal) + np.abs(self.offset)
+        return np.asarray(np.abs(self.scores(points)) <= rtol * size)
+
+    def after(self, step: AffineMap) -> Linear:
+        """Return the geometry in the space before `step`."""
+        return Linear(step.pull_back(self.normal), float(self.offset + self.normal @ step.offset))
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A binary tree of axis-parallel splits; at an inner node points with feature <= cutoff go left."""
+
+    feature: Ints
+    cutoff: Floats
+    left: Ints
+    right: Ints
+    leaf_class: Ints
+    before: AffineMap
+
+    @property
+    def n_splits(self) -> int:
+        """Return the number of inner nodes."""
+        return int(np.count_nonzero(self.feature >= 0))
+
+    def labels(self, points: Floats) -> Ints:
+        """Return the class code of each point's leaf."""
+        inside = self.before(points)
+        node = np.zeros(len(points), dtype=np.intp)
+        rows = np.arange(len(points))
+        while (moving := self.feature[node] >= 0).any():
+            goes_left = inside[rows, self.feature[node]] <= self.cutoff[node]
+            node = np.where(moving, np.where(goes_left, self.left[node], self.right[node]), node)
+        return self.leaf_class[node]
+
+    def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
+        """Return nowhere: trees compare, they do not add."""
+        return np.zeros(len(points), dtype=bool)
+
+    def after(self, step: AffineMap) -> Tree:
+        """Return the geometry in the space before `step`."""
+        return replace(self, before=step.then(self.before))
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMachine:
+    """One-against-one votes of the signs of K(x, s) W + b over support vectors s."""
+
+    kernel: str
+    gamma: float
+    degree: int
+    coef0: float
+    vectors: Floats
+    weights: Floats
+    intercept: Floats
+    pairs: Ints
+    n_classes: int
+    before: AffineMap
+
+    def labels(self, points: Floats) -> Ints:
+        """Return the class code with the most votes, ties to the lowest."""
+        step = max(1, CHUNK_ELEMENTS // len(self.vectors))
+        return np.concatenate([self._labels(points[i : i + step]) for i in range(0, len(points), step)])
+
+    def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
+        """Return where rounding decides a vote."""
+        size = np.abs(self.weights).sum(axis=0) + np.abs(self.intercept)
+        return np.asarray((np.abs(self._decisions(points)) <= rtol * size).any(axis=1))
+
+    def after(self, step: AffineMap) -> KernelMachine:
+        """Return the geometry in the space before `step`."""
+        return replace(self, before=step.then(self.before))
+
+    def _decisions(self, points: Floats) -> Floats:
+        x = self.before(points)
+        product = x @ self.vectors.T
+        if self.kernel == "rbf":
+            product *= 2
+            product -= np.einsum("nd,nd->n", self.vectors, self.vectors)
+            product -= np.einsum("nd,nd->n", x, x)[:, None]
+            product *= self.gamma
+            gram = np.exp(product, out=product)
+        elif self.kernel == "poly":
+            gram = (self.gamma * product + self.coef0) ** self.degree
+        elif self.kernel == "sigmoid":
+            gram = np.tanh(self.gamma * product + self.coef0)
+        else:
+            gram = product
+        return gram @ self.weights + self.intercept
+
+    def _labels(self, points: Floats) -> Ints:
+        first = self._decisions(points) > 0
+        if self.n_classes == 2:
+            return np.where(first[:, 0], self.pairs[0, 0], self.pairs[0, 1])
+        rows = np.arange(len(points))
+        votes = np.zeros((len(points), self.n_classes), dtype=np.intp)
+        for p, (i, j) in enumerate(self.pairs):
+            votes[rows, np.where(first[:, p], i, j)] += 1
+        return votes.argmax(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """The class with most of the k nearest points, ties to the lowest."""
+
+    votes: NeighborVotes
+    k: int
+    before: AffineMap
+
+    def labels(self, points: Floats) -> Ints:
+        """Return the winning class code."""
+        return self.votes(self.before(points), self.k).argmax(axis=1)
+
+    def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
+        """Return nowhere: a disagreement over ties means that `predict` must be asked."""
+        return np.zeros(len(points), dtype=bool)
+
+    def after(self, step: AffineMap) -> Neighbors:
+        """Return the geometry in the space before `step`."""
+        return replace(self, before=step.then(self.before))
+
+
+Geometry = Linear | Tree | KernelMachine | Neighbors
+
+
+def geometry(classifier: Any) -> Geometry | None:
+    """Return the geometry of a fitted classifier over its own `classes_`, or None where only `predict` is known."""
+    if isinstance(classifier, FrozenEstimator):
+        return geometry(classifier.estimator)
+    if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
+        return geometry(classifier.best_estimator_) if hasattr(classifier, "best_estimator_") else None
+    if isinstance(classifier, Pipeline):
+        return _behind_pipeline(classifier)
+    if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
+        return _with_threshold(classifier)
+    if not hasattr(classifier, "classes_") or np.ndim(classifier.classes_) != 1:
+        return None
+    if isinstance(classifier, DecisionTreeClassifier):
+        return _tree(classifier)
+    if isinstance(classifier, SVC | NuSVC):
+        return _linear_svc(classifier) if _is_binary(classifier) and classifier.kernel == "linear" else _svc(classifier)
+    if isinstance(classifier, KNeighborsClassifier):
+        return _neighbors(classifier)
+    if isinstance(classifier, NearestCentroid):
+        return _centroids(classifier)
+    if isinstance(classifier, LinearClassifierMixin) and np.shape(getattr(classifier, "coef_", None))[:1] == (1,):
+        return _linear(classifier)
+    return None
+
+
+def _is_binary(classifier: Any) -> bool:
+    return len(classifier.classes_) == 2
+
+
+def _behind_pipeline(pipeline: Pipeline) -> Geometry | None:
+    result = geometry(pipeline.steps[-1][1])
+    for _, step in reversed(pipeline.steps[:-1]):
+        if result is None or step is None or step == "passthrough":
+            continue
+        before = affine_map(step)
+        result = None if before is None else result.after(before)
+    return result
+
+
+def _with_threshold(classifier: Any) -> Geometry | None:
+    inner = geometry(classifier.estimator_)
+    if not isinstance(inner, Linear):
+        return None
+    model = classifier.estimator_
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    logistic = isinstance(model, LogisticRegression | LinearDiscriminantAnalysis) or (
+        isinstance(model, SGDClassifier) and model.loss == "log_loss"
+    )
+    method = classifier.response_method
+    if method == "auto":
+        method = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+    threshold = getattr(classifier, "best_threshold_", getattr(classifier, "threshold", None))
+    if threshold == "auto":
+        threshold = 0.5 if method == "predict_proba" else 0.0
+    if method == "predict_proba":
+        if not logistic:
+            return None
+        threshold = float(logit(threshold))
+    flipped = getattr(classifier, "pos_label", None) == classifier.classes_[0]
+    return replace(inner, offset=inner.offset + threshold if flipped else inner.offset - threshold)
+
+
+def _linear(classifier: Any) -> Linear:
+    return Linear(
+        np.asarray(classifier.coef_[0], dtype=float), float(np.asarray(classifier.intercept_, dtype=float).ravel()[0])
+    )
+
+
+def _linear_svc(classifier: Any) -> Linear:
+    normal = np.asarray(classifier.dual_coef_ @ classifier.support_vectors_, dtype=float).ravel()
+    return Linear(normal, float(classifier.intercept_[0]))
+
+
+def _centroids(classifier: NearestCentroid) -> Linear | None:
+    if not _is_binary(classifier) or classifier.metric != "euclidean":
+        return None
+    low, high = np.asarray(classifier.centroids_, dtype=float)
+    prior = np.asarray(getattr(classifier, "class_prior_", [0.5, 0.5]))
+    if np.allclose(prior, 0.5):
+        return Linear(2 * (high - low), float(low @ low - high @ high))
+    deviation = np.asarray(classifier.within_class_std_dev_)
+    precision = np.where(deviation > 0, deviation, 1.0) ** -2.0
+    offset = (low * precision) @ low - (high * precision) @ high + 2 * np.log(prior[1] / prior[0])
+    return Linear(2 * precision * (high - low), float(offset))
+
+
+def _tree(classifier: DecisionTreeClassifier) -> Tree | None:
+    tree = classifier.tree_
+    if tree.n_outputs != 1:
+        return None
+    # scikit-learn compares float32(x) with the threshold: the true cutoff is halfway between two float32 numbers.
+    below = tree.threshold.astype(np.float32)
+    below = np.where(below > tree.threshold, np.nextafter(below, np.float32(-np.inf)), below)
+    above = np.nextafter(below, np.float32(np.inf))
+    cutoff = 0.5 * (below.astype(float) + above.astype(float))
+    return Tree(
+        np.asarray(tree.feature, dtype=np.intp),
+        cutoff,
+        np.asarray(tree.children_left, dtype=np.intp),
+        np.asarray(tree.children_right, dtype=np.intp),
+        tree.value[:, 0, :].argmax(axis=1),
+        AffineMap.identity(classifier.n_features_in_),
+    )
+
+
+def _svc(classifier: Any) -> KernelMachine | None:
+    gamma = getattr(classifier, "_gamma", None)
+    if classifier.kernel not in ("linear", "rbf", "poly", "sigmoid") or classifier.break_ties or gamma is None:
+        return None
+    vectors = np.asarray(classifier.support_vectors_, dtype=float)
+    c = len(classifier.classes_)
+    owner = np.repeat(np.arange(c), classifier.n_support_)
+    dual = np.asarray(classifier.dual_coef_, dtype=float)
+    pairs = [(i, j) for i in range(c) for j in range(i + 1, c)]
+    weights = np.zeros((len(vectors), len(pairs)))
+    for p, (i, j) in enumerate(pairs):
+        weights[owner == i, p] = dual[j - 1, owner == i]
+        weights[owner == j, p] = dual[i, owner == j]
+    if c == 2:
+        # For two classes scikit-learn turns the sign round: positive means the second class.
+        pairs = [(1, 0)]
+    return KernelMachine(
+        classifier.kernel,
+        float(gamma),
+        int(classifier.degree),
+        float(classifier.coef0),
+        vectors,
+        weights,
+        np.asarray(classifier.intercept_, dtype=float),
+        np.array(pairs, dtype=np.intp),
+        c,
+        AffineMap.identity(vectors.shape[1]),
+    )
+
+
+def _neighbors(classifier: KNeighborsClassifier) -> Neighbors | None:
+    points, codes = getattr(classifier, "_fit_X", None), getattr(classifier, "_y", None)
+    euclidean = classifier.effective_metric_ == "euclidean"
+    if classifier.weights not in (None, "uniform") or not euclidean or points is None or np.ndim(codes) != 1:
+        return None
+    if not isinstance(points, np.ndarray) or len(points) > MAX_DENSE_NEIGHBORS:
+        return None
+    votes = NeighborVotes(points.astype(float), np.asarray(codes, dtype=np.intp), len(classifier.classes_))
+    return Neighbors(votes, classifier.n_neighbors, AffineMap.identity(points.shape[1]))

@@ -1,0 +1,183 @@
+"""Components: batches of laws on x, each a centre plus a linear map of a standard law. No classifier is known here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, chdtri, ndtr, ndtri, stdtr
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+class StandardLaw(Protocol):
+    """A spherically symmetric law on R^p, from which components are made by shifting and stretching."""
+
+    def marginal_cdf(self, t: Floats, dim: int) -> Floats:
+        """Return P(z_1 <= t), the law of any unit direction, for z in R^dim."""
+
+    def n_uniforms(self, dim: int) -> int:
+        """Return how many uniform numbers one draw in R^dim takes."""
+
+    def from_uniforms(self, u: Floats, dim: int) -> Floats:
+        """Map uniforms of shape (..., n_uniforms(dim)) to draws of shape (..., dim)."""
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The standard normal law N(0, I)."""
+
+    def marginal_cdf(self, t: Floats, dim: int) -> Floats:
+        """Return Phi(t)."""
+        return np.asarray(ndtr(t))
+
+    def n_uniforms(self, dim: int) -> int:
+        """Return `dim`."""
+        return dim
+
+    def from_uniforms(self, u: Floats, dim: int) -> Floats:
+        """Map by the normal quantile function."""
+        return np.asarray(ndtri(u))
+
+
+@dataclass(frozen=True)
+class UnitBall:
+    """The uniform law on the ball of radius 1."""
+
+    def marginal_cdf(self, t: Floats, dim: int) -> Floats:
+        """Return I_{1-t^2}((dim+1)/2, 1/2)/2 for t < 0, mirrored for t > 0 (regularized incomplete beta)."""
+        clipped = np.clip(t, -1.0, 1.0)
+        tail = 0.5 * betainc((dim + 1) / 2, 0.5, (1.0 - clipped) * (1.0 + clipped))
+        return np.where(clipped < 0, tail, 1.0 - tail)
+
+    def n_uniforms(self, dim: int) -> int:
+        """Return `dim + 1`: a direction and a radius."""
+        return dim + 1
+
+    def from_uniforms(self, u: Floats, dim: int) -> Floats:
+        """Map to a normal direction times a radius distributed as U^(1/dim)."""
+        direction = ndtri(u[..., :dim])
+        direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
+        return np.asarray(direction * u[..., dim:] ** (1.0 / dim))
+
+
+@dataclass(frozen=True)
+class StudentT:
+    """The multivariate Student-t law with `dof` degrees of freedom and identity scale."""
+
+    dof: float
+
+    def marginal_cdf(self, t: Floats, dim: int) -> Floats:
+        """Return the Student-t distribution function."""
+        return np.asarray(stdtr(self.dof, t))
+
+    def n_uniforms(self, dim: int) -> int:
+        """Return `dim + 1`: a normal vector and a chi-square."""
+        return dim + 1
+
+    def from_uniforms(self, u: Floats, dim: int) -> Floats:
+        """Map to a normal vector over the square root of chi-square/dof."""
+        return np.asarray(ndtri(u[..., :dim]) / np.sqrt(chdtri(self.dof, u[..., dim:]) / self.dof))
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """k laws on R^d: component i is the law of `centers[i] + T_i z`, z from one standard law.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (k, d)
+    spread : ndarray of shape (g,), (g, d) or (g, d, p)
+        The maps T: a multiple of the identity, a diagonal, or a full matrix, one per group.
+    group : ndarray of shape (k,)
+        Which spread each component has.
+    law : StandardLaw
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> laws = Components(np.zeros((3, 2)), np.array([0.5, 2.0]), np.array([0, 1, 1]))
+    >>> laws.deviation_along(np.array([3.0, 4.0])).tolist()
+    [2.5, 10.0, 10.0]
+    """
+
+    centers: Floats
+    spread: Floats
+    group: Ints
+    law: StandardLaw = Normal()
+
+    @classmethod
+    def points(cls, centers: Floats) -> Components:
+        """Return point masses at `centers`."""
+        return cls(centers, np.zeros(1), np.zeros(len(centers), dtype=np.intp))
+
+    @property
+    def dim(self) -> int:
+        """Return the dimension p of the standard law."""
+        return self.spread.shape[2] if self.spread.ndim == 3 else self.centers.shape[1]
+
+    @property
+    def is_still(self) -> NDArray[np.bool_]:
+        """Return, per component, whether it is a point mass."""
+        return ~self.spread.any(axis=tuple(range(1, self.spread.ndim)))[self.group]
+
+    def __len__(self) -> int:
+        return len(self.centers)
+
+    def take(self, rows: Ints | slice) -> Components:
+        """Return the components with these indices."""
+        return replace(self, centers=self.centers[rows], group=self.group[rows])
+
+    def stilled(self, rows: NDArray[np.bool_]) -> Components:
+        """Return the components with those of the mask `rows` turned into point masses."""
+        nothing = np.zeros((1, *self.spread.shape[1:]))
+        return replace(
+            self,
+            spread=np.concatenate([self.spread, nothing]),
+            group=np.where(rows, len(self.spread), self.group),
+        )
+
+    def deviation_along(self, direction: Floats) -> Floats:
+        """Return |T_i' a|, the scale of a'x under each component, shape (k,)."""
+        if self.spread.ndim == 1:
+            per_group = self.spread * np.linalg.norm(direction)
+        elif self.spread.ndim == 2:
+            per_group = np.linalg.norm(self.spread * direction, axis=1)
+        else:
+            per_group = np.linalg.norm(np.einsum("gdp,d->gp", self.spread, direction), axis=1)
+        return np.asarray(per_group[self.group])
+
+    def feature_deviations(self) -> Floats:
+        """Return the scale of each coordinate per group, shape (g, d)."""
+        if self.spread.ndim == 1:
+            return np.repeat(self.spread[:, None], self.centers.shape[1], axis=1)
+        return self.spread if self.spread.ndim == 2 else np.linalg.norm(self.spread, axis=2)
+
+    def covariance_shape(self) -> Floats:
+        """Return T T' per group, shape (g, d, d)."""
+        if self.spread.ndim == 3:
+            return np.einsum("gdp,gep->gde", self.spread, self.spread)
+        return np.einsum("gd,de->gde", self.feature_deviations() ** 2, np.eye(self.centers.shape[1]))
+
+    def place(self, z: Floats, scale: float = 1.0) -> Floats:
+        """Put standard draws z of shape (..., k, m, p) at the components: shape (..., k, m, d)."""
+        if self.spread.ndim == 1:
+            moved = z * (scale * self.spread[self.group])[:, None, None]
+        elif self.spread.ndim == 2:
+            moved = z * (scale * self.spread[self.group])[:, None, :]
+        elif len(self.spread) == 1:
+            moved = z @ (scale * self.spread[0].T)
+        else:
+            moved = z @ (scale * self.spread.swapaxes(1, 2))[self.group]
+        moved += self.centers[:, None, :]
+        return moved
+
+    def draw(self, rows: Ints, rng: np.random.Generator) -> Floats:
+        """Draw one point from each of the components `rows`, independently: shape (len(rows), d)."""
+        u = rng.random((len(rows), 1, self.law.n_uniforms(self.dim)))
+        # random() may give 0, whose normal quantile is infinite.
+        z = self.law.from_uniforms(np.maximum(u, 2.0**-60), self.dim)
+        return self.take(rows).place(z)[:, 0, :]

@@ -1,0 +1,43 @@
+"""Short descriptions of parametrised objects: what was changed from the defaults."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+def describe(estimator: Any, **parts: Any) -> str:
+    """Return `Name(part, changed=value)`; `parts` replace parameters of that name by what they became.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> describe(KNeighborsClassifier(3, weights="distance"))
+    "KNeighborsClassifier(n_neighbors=3, weights='distance')"
+    """
+    shown = []
+    for name, default in _defaults(type(estimator)).items():
+        value = parts.get(name, getattr(estimator, name))
+        if name in ("random_state", "n_jobs") or (value is default) or _same(value, default):
+            continue
+        if isinstance(value, BaseEstimator):
+            shown.append(describe(value) if name in parts else f"{name}={describe(value)}")
+        elif isinstance(value, np.ndarray | list | tuple | dict):
+            shown.append(f"{name}=<{len(value)} values>")
+        else:
+            shown.append(f"{name}={value!r}")
+    return f"{type(estimator).__name__}({', '.join(shown)})"
+
+
+@lru_cache(maxsize=256)
+def _defaults(kind: type) -> dict[str, Any]:
+    parameters = inspect.signature(kind.__init__).parameters.values()  # type: ignore[misc]
+    return {p.name: p.default for p in parameters if p.name != "self" and p.kind is not p.VAR_KEYWORD}
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)

@@ -1,0 +1,248 @@
+"""Randomised quasi-Monte-Carlo means under components. What is averaged is the caller's business."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.stats import qmc
+from sklearn.exceptions import ConvergenceWarning
+
+from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.seeds import child
+
+REPLICATES = 8
+"""Independent scrambles of the Sobol' sequence; their spread gives the standard error."""
+
+MAX_REPLICATES = 4096
+"""Where adding scrambles for the sake of `tol` stops."""
+
+MAX_SOBOL_DIMENSION = 200
+"""Above it independent draws do as well as Sobol' points and cost less."""
+
+CHUNK_ELEMENTS = 2**20
+"""Numbers in one batch of points, so that memory does not grow with n (8 MiB a copy)."""
+
+_BITS = 30
+
+PointFunction = Callable[[Floats, Ints], Floats]
+"""Maps points (m, d) and the index of the component each was drawn from, (m,), to values (m, q)."""
+
+
+def block_size(n_points: int) -> int:
+    """Return the points a component gets from each scramble: n_points / REPLICATES, rounded up to a power of two."""
+    return 1 << max(0, int(np.ceil(np.log2(n_points / REPLICATES))))
+
+
+def sampling_method(components: Components) -> str:
+    """Return in words what points are used for these components."""
+    if components.law.n_uniforms(components.dim) <= MAX_SOBOL_DIMENSION:
+        return "scrambled Sobol' points"
+    return "independent random points"
+
+
+def n_sampled(means: Floats, n_points: int) -> int:
+    """Return how many points are behind these means."""
+    return int(np.prod(means.shape[:3])) * block_size(n_points)
+
+
+def sampled_means(
+    components: Components,
+    function: PointFunction,
+    *,
+    n_points: int,
+    seed: np.random.SeedSequence,
+    scales: Sequence[float] = (1.0,),
+    n_jobs: int | None = None,
+    tol: float | None = None,
+    spread: Callable[[Floats], float] | None = None,
+) -> Floats:
+    r"""Return the mean of a function under every component, once per scramble and scale.
+
+    For scramble r and component i the mean is over a block of b points,
+
+    .. math:: \frac1b \sum_{m=1}^{b} f(c_i + \kappa T_i z_{r, ib+m}),
+
+    where z_r is one long Sobol' sequence (random linear matrix scramble and digital shift) that is dealt to the
+    components in blocks. Each scramble is unbiased and they are independent, so a standard error comes from
+    their spread. Similar components get neighbouring blocks, so that together they are spread evenly too.
+
+    Parameters
+    ----------
+    components : Components
+    function : callable
+        Maps points (m, d) and owners (m,) to values (m, q).
+    n_points : int
+        Points per component, in REPLICATES scrambles.
+    seed : SeedSequence
+        Scramble r depends on this and r alone.
+    scales : sequence of float
+        Factors kappa on the components' spread; all use the same standard draws.
+    n_jobs : int, optional
+        Threads; the numbers do not depend on it.
+    tol : float, optional
+        Add scrambles until `spread` of the result is at most this.
+    spread : callable, optional
+        Maps the means so far to a standard error; needed with `tol`.
+
+    Returns
+    -------
+    ndarray of shape (len(scales), replicates, k, q)
+    """
+    order = _similar_together(components)
+    sorted_components = components.take(order)
+
+    def run(first: int, last: int) -> Floats:
+        values = _replicates(sorted_components, order, function, range(first, last), n_points, seed, scales, n_jobs)
+        result = np.empty_like(values)
+        result[:, :, order] = values
+        return result
+
+    means = run(0, REPLICATES)
+    while tol is not None and spread is not None and (error := spread(means)) > tol:
+        done = means.shape[1]
+        if done >= MAX_REPLICATES:
+            warnings.warn(
+                f"tol={tol} was not reached: the Monte-Carlo standard error is {error:.2g} after "
+                f"{done} scrambles. Raise tol or n_points.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+            break
+        # The error falls with the square root of the number of scrambles.
+        wanted = int(np.ceil(done * (error / tol) ** 2)) if np.isfinite(error) else 2 * done
+        target = min(MAX_REPLICATES, max(done + REPLICATES, min(wanted, 4 * done)))
+        means = np.concatenate([means, run(done, target)], axis=1)
+    return means
+
+
+def scramble(dim: int, start: int, stop: int, seed: np.random.SeedSequence) -> Floats:
+    """Return points start..stop of the scrambled Sobol' sequence of this seed, in the open unit cube.
+
+    The sequence is scrambled as Matousek (1998) proposed: the digits of every coordinate are multiplied by a random
+    lower triangular binary matrix and shifted. Any stretch can be made without what comes before it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> u = scramble(1, 0, 4, np.random.SeedSequence(0))
+    >>> sorted((4 * u[:, 0]).astype(int).tolist())
+    [0, 1, 2, 3]
+    """
+    log_size = max(1, int(stop - 1).bit_length())
+    rng = np.random.Generator(np.random.PCG64(seed))
+    rows = rng.integers(2**_BITS, size=(dim, _BITS), dtype=np.uint32)
+    shift = rng.integers(2**_BITS, size=dim, dtype=np.uint32)
+    digit = np.left_shift(np.uint32(1), np.arange(_BITS - 1, -1, -1, dtype=np.uint32))
+    rows = (rows & ~(2 * digit - 1)) | digit
+    directions = _directions(dim, log_size)
+    bits = np.bitwise_count(rows[:, :, None] & directions[:, None, :]) & 1
+    scrambled = (bits * digit[:, None]).sum(axis=1, dtype=np.uint32)
+
+    low = min(log_size, max(1, int(stop - start - 1).bit_length()))
+    points = shift[None, :]
+    for j in range(low):
+        points = np.concatenate([points, points ^ scrambled[:, j]])
+    parts = []
+    for high in range(start >> low, ((stop - 1) >> low) + 1):
+        offset = np.uint32(0) if high == 0 else _high_part(high, low, scrambled)
+        begin, end = max(start - (high << low), 0), min(stop - (high << low), 1 << low)
+        parts.append(points[begin:end] ^ offset)
+    digits = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return (digits + 0.5) * 2.0**-_BITS
+
+
+def _high_part(high: int, low: int, scrambled: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    chosen = [low + j for j in range(high.bit_length()) if high >> j & 1]
+    return np.asarray(np.bitwise_xor.reduce(scrambled[:, chosen], axis=1), dtype=np.uint32)
+
+
+@lru_cache(maxsize=64)
+def _directions(dim: int, log_size: int) -> NDArray[np.uint32]:
+    """Return the Sobol' direction numbers, shape (dim, log_size), read off scipy's unscrambled sequence."""
+    engine = qmc.Sobol(dim, scramble=False, bits=_BITS)
+    directions = np.empty((dim, log_size), dtype=np.uint32)
+    position = 0
+    for j in range(log_size):
+        # scipy walks in Gray-code order, in which point 2^(j+1) - 1 is direction number j itself.
+        target = 2 ** (j + 1) - 1
+        engine.fast_forward(target - position)
+        directions[:, j] = np.round(engine.random(1)[0] * 2**_BITS)
+        position = target + 1
+    return directions
+
+
+def _similar_together(components: Components) -> Ints:
+    """Order components by group, then along the line from the centre of all to the group's centre."""
+    group = components.group
+    n_groups = len(components.spread)
+    counts = np.bincount(group, minlength=n_groups)
+    if n_groups * 2 > len(components):
+        return np.arange(len(components))
+    deviations = components.feature_deviations()[counts > 0].mean(axis=0)
+    scaled = components.centers * np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
+    scaled = scaled - scaled.mean(axis=0)
+    position = np.empty(len(components))
+    for g in np.flatnonzero(counts):
+        members = group == g
+        inside = scaled[members]
+        position[members] = inside @ inside.mean(axis=0)
+    return np.lexsort((position, group))
+
+
+def _replicates(
+    components: Components,
+    owner: Ints,
+    function: PointFunction,
+    replicates: range,
+    n_points: int,
+    seed: np.random.SeedSequence,
+    scales: Sequence[float],
+    n_jobs: int | None,
+) -> Floats:
+    """Return the means of these replicates, shape (scales, replicates, k, q), in batches of bounded size."""
+    block = block_size(n_points)
+    k, dim = len(components), components.dim
+    size = components.law.n_uniforms(dim)
+    width = max(size, components.centers.shape[1])
+    if components.spread.ndim == 3 and len(components.spread) > 1:
+        width = max(width, dim * components.centers.shape[1] // block)
+    per_batch = max(1, CHUNK_ELEMENTS // (block * width))
+    together = max(1, min(len(replicates), per_batch // k))
+    step = min(k, per_batch)
+
+    def batch(some: Sequence[int], begin: int) -> Floats:
+        end = min(begin + step, k)
+        part = components.take(slice(begin, end))
+        u = np.stack([_uniforms(size, begin * block, end * block, child(seed, r)) for r in some])
+        z = components.law.from_uniforms(u, dim).reshape(len(some), end - begin, block, dim)
+        owners = np.tile(np.repeat(owner[begin:end], block), len(some))
+        means = []
+        for scale in scales:
+            points = part.place(z, scale).reshape(len(owners), -1)
+            values = function(points, owners)
+            means.append(values.reshape(len(some), end - begin, block, -1).mean(axis=2))
+        return np.stack(means)
+
+    groups = [replicates[i : i + together] for i in range(0, len(replicates), together)]
+    tasks = [(some, begin) for some in groups for begin in range(0, k, step)]
+    if n_jobs in (None, 1) or len(tasks) == 1:
+        results = [batch(*task) for task in tasks]
+    else:
+        results = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(batch)(*task) for task in tasks)
+    rows = len(range(0, k, step))
+    by_group = [np.concatenate(results[i : i + rows], axis=2) for i in range(0, len(results), rows)]
+    return np.concatenate(by_group, axis=1)
+
+
+def _uniforms(size: int, start: int, stop: int, seed: np.random.SeedSequence) -> Floats:
+    """Return numbers start..stop of the replicate with this seed, shape (stop - start, size)."""
+    if size <= MAX_SOBOL_DIMENSION:
+        return scramble(size, start, stop, seed)
+    generator = np.random.PCG64(seed)
+    generator.advance(start * size)
+    return np.maximum(np.random.Generator(generator).random((stop - start, size)), 2.0**-60)

@@ -1,0 +1,157 @@
+"""The kernel interface: a fitted kernel turns points and their classes into components."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+
+from bayes_gresub.classifiers.inputs import Labels, encode_labels
+from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.scaling import describe_space, feature_scale, to_units
+from bayes_gresub.seeds import Seed, seed_sequence
+
+Width = float | ArrayLike | dict[Any, Any] | None
+
+
+class Kernel(BaseEstimator, ABC):
+    """A law on x about each training point, whose width is learned from the sample or given.
+
+    A width may be a number, a number per class (in the order of the sorted labels, or as a dict from label to width),
+    or one per training point; what else is allowed each kernel says. Widths are in units of the space that
+    `standardize` chooses and are multiplied by `scale` (the paper's kappa).
+    """
+
+    width: Width
+    scale: float
+    standardize: str | None
+
+    def fit(self, X: ArrayLike, y: ArrayLike, random_state: Seed = None) -> Kernel:
+        """Learn the widths from the sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        random_state : int, SeedSequence, Generator or None
+            For the subsample of query points in classes of more than 20,000 points.
+        """
+        features = np.asarray(X, dtype=np.float64)
+        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
+        self._check_scale()
+        self.n_samples_ = len(features)
+        self.feature_scale_ = feature_scale(features, codes, len(self.classes_), self.standardize)
+        self.width_std_error_ = np.zeros(len(self.classes_))
+        units = to_units(features, self.feature_scale_)
+        self._learn_shape(units, codes)
+        given = self._given_width(features.shape[1])
+        self.widths_ = self._learn(units, codes, seed_sequence(random_state)) if given is None else given
+        return self
+
+    @property
+    def space(self) -> str:
+        """Return in words the space that widths are measured in."""
+        return describe_space(self.standardize)
+
+    def restricted_to(self, rows: Ints, n: int) -> Kernel:
+        """Return an unfitted copy for a sample of which only `rows` are kept: widths per point are cut down to them."""
+        kernel: Kernel = clone(self)
+        if self.width is not None and not isinstance(self.width, dict):
+            width = np.asarray(self.width, dtype=float)
+            if width.ndim and len(width) == n and len(rows) < n:
+                kernel.set_params(width=width[rows])
+        return kernel
+
+    def components(self, centers: Floats, codes: Ints, at_training_points: bool) -> Components:
+        """Return the kernels centred at `centers`, which have the classes `codes`.
+
+        Parameters
+        ----------
+        centers : ndarray of shape (k, d)
+        codes : ndarray of shape (k,)
+            Positions in `classes_`.
+        at_training_points : bool
+            Whether the centres are the training points, in order; widths per training point need it.
+        """
+        if len(self.widths_) == len(self.classes_):
+            group = codes
+        elif at_training_points:
+            group = np.arange(len(centers))
+        else:
+            raise ValueError(
+                f"widths per training point cannot be centred at other points; got {len(self.widths_)} widths. "
+                "Give a width per class, or leave width=None to have one estimated."
+            )
+        return self._build(centers, codes, np.asarray(group, dtype=np.intp))
+
+    def _learn_shape(self, units: Floats, codes: Ints) -> None:
+        """Learn what the kernel needs besides its width, also where that is given."""
+
+    @abstractmethod
+    def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
+        """Return the width per class, from features in units of the space."""
+
+    @abstractmethod
+    def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:
+        """Return components in the user's units."""
+
+    def _width_shapes(self, d: int) -> dict[tuple[int, ...], str]:
+        """Return the trailing shapes that one width may have, with what each is called."""
+        return {(): "a number"}
+
+    def _check_scale(self) -> None:
+        if not np.isscalar(self.scale) or not np.isfinite(self.scale) or self.scale < 0:
+            raise ValueError(
+                f"scale (kappa) must be a finite number of at least 0; got {self.scale!r}. Use 0 for no smoothing."
+            )
+
+    def _given_width(self, d: int) -> Floats | None:
+        """Return the given width as an array with first axis classes or points, or None."""
+        if self.width is None:
+            return None
+        n, c = self.n_samples_, len(self.classes_)
+        shapes = self._width_shapes(d)
+        width = self.width
+        if isinstance(width, dict):
+            width = _in_class_order(width, self.classes_)
+        array = np.asarray(width, dtype=float)
+        if array.ndim == 0:
+            array = np.full(c, array)
+        if not np.isfinite(array).all() or (array.ndim < 3 and (array < 0).any()):
+            raise ValueError("width must be finite and not negative; got a value that is not. Use 0 for no smoothing.")
+        if array.shape[0] not in (n, c) or array.shape[1:] not in shapes:
+            allowed = ", ".join(f"(n, {', '.join(map(str, s))})" for s in shapes if s)
+            raise ValueError(
+                f"width must be a number, one per class ({c}) or one per training point ({n})"
+                + (f", or of shape {allowed}" if allowed else "")
+                + f"; got shape {array.shape}. A dict from label to width is clearest for classes."
+            )
+        if n == c and array.shape[0] == n and not isinstance(self.width, dict) and np.ndim(self.width):
+            raise ValueError(
+                f"width of length {n} could be per class or per point, since there are as many classes as points. "
+                "Pass a dict from label to width."
+            )
+        return array
+
+    def _each_class(self, units: Floats, codes: Ints) -> list[Floats]:
+        """Return the points of each class; a class with one point has no neighbour to learn a width from."""
+        groups = [units[codes == code] for code in range(len(self.classes_))]
+        for label, group in zip(self.classes_.tolist(), groups, strict=True):
+            if len(group) < 2:
+                raise ValueError(
+                    "each class needs at least 2 points to estimate a kernel width; class "
+                    f"{label!r} has {len(group)}. Add points of this class, or give the width."
+                )
+        return groups
+
+
+def _in_class_order(width: dict[Any, Any], classes: Labels) -> Floats:
+    remedy = "Give one width per class of y."
+    encode_labels(np.array(list(width)), classes, "the keys of width", remedy)
+    missing = [label for label in classes.tolist() if label not in width]
+    if missing:
+        raise ValueError(f"width must name every class; {missing!r} missing. {remedy}")
+    return np.asarray([width[label] for label in classes.tolist()], dtype=float)

@@ -1,0 +1,69 @@
+"""The diagonal (Naive-Bayes) Gaussian kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+
+from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.kernels.base import Kernel, Width
+from bayes_gresub.kernels.distances import nearest_values
+
+
+class DiagonalGaussian(Kernel):
+    r"""Normal kernel with independent coordinates, a width per class and feature (Naive-Bayes bolstering).
+
+    .. math:: \sigma_{jf} = \kappa \hat d_{jf} / \alpha_1, \qquad
+              \hat d_{jf} = \frac{1}{n_j} \sum_i |X_{ijf} - X'_{ijf}|
+
+    with X' the nearest value of feature f in the class and alpha_1 = 0.674 the median of |N(0, 1)|. A feature that is
+    constant in a class has width 0 there.
+
+    Parameters
+    ----------
+    width : float, per class, of shape (n,), (c, d) or (n, d), optional
+        Standard deviations; estimated by default.
+    scale : float, default 1
+        Factor kappa on the widths.
+    ties : "different" or "zero"
+        Whether equal values of a feature count as neighbours: "different" takes the nearest different value; "zero"
+        is the formula as printed in the paper, which gives width 0 almost everywhere on 8-bit pixels.
+    standardize : "within-class" or None
+        The unit of given widths; estimated ones follow the units of the features by themselves.
+
+    References
+    ----------
+    Jiang & Braga-Neto, A Naive-Bayes approach to bolstered error estimation in high-dimensional spaces (2014).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [10.0, 5.0], [12.0, 6.0]])
+    >>> DiagonalGaussian(standardize=None).fit(X, [0, 0, 1, 1]).widths_.round(3).tolist()
+    [[1.483, 0.0], [2.965, 1.483]]
+    """
+
+    def __init__(
+        self,
+        width: Width = None,
+        scale: float = 1.0,
+        ties: str = "different",
+        standardize: str | None = "within-class",
+    ) -> None:
+        self.width = width
+        self.scale = scale
+        self.ties = ties
+        self.standardize = standardize
+
+    def _width_shapes(self, d: int) -> dict[tuple[int, ...], str]:
+        return {(): "a number", (d,): "one per feature"}
+
+    def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
+        if self.ties not in ("different", "zero"):
+            raise ValueError(f"ties must be 'different' or 'zero'; got {self.ties!r}.")
+        groups = self._each_class(units, codes)
+        return np.stack([nearest_values(group, self.ties) for group in groups]) / ndtri(0.75)
+
+    def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:
+        width = self.widths_ if self.widths_.ndim == 2 else self.widths_[:, None]
+        return Components(centers, self.scale * width * self.feature_scale_, group)

@@ -1,0 +1,132 @@
+"""The full-covariance Gaussian kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.covariance import ledoit_wolf_shrinkage
+
+from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.kernels.base import Kernel, Width
+from bayes_gresub.kernels.distances import chi_median, mean_nearest_distance
+from bayes_gresub.seeds import child
+
+
+class FullGaussian(Kernel):
+    r"""Normal kernel with the shape of the class covariance.
+
+    .. math:: K_j = \kappa^2 \sigma_j^2 \Sigma_j, \qquad \sigma_j = \hat d_j / \alpha_d
+
+    with the nearest-neighbour distance d_j measured in the Mahalanobis metric of Sigma_j. With `shrinkage=0` any
+    invertible linear change of the features changes nothing but the units.
+
+    Parameters
+    ----------
+    width : float, per class, of shape (n,) or (n, d, d), optional
+        Multiple of the covariance's square root; estimated by default. Of shape (n, d, d): the kernels' covariance
+        matrices themselves.
+    covariance : ndarray of shape (d, d) or (c, d, d), optional
+        Sigma_j in units of the space; the class covariance by default.
+    shrinkage : "auto" or float in [0, 1]
+        Weight of the class's mean variance times the identity in Sigma_j. "auto" is Ledoit and Wolf's; with 0 each
+        class needs more points than features.
+    scale : float, default 1
+        Factor kappa on the width.
+    standardize : "within-class" or None
+        The space in which the covariance is shrunk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0], [5.0, 5.0], [7.0, 5.0], [5.0, 7.0], [7.0, 7.0]])
+    >>> kernel = FullGaussian(shrinkage=0, standardize=None).fit(X, [0, 0, 0, 0, 1, 1, 1, 1])
+    >>> kernel.widths_.round(3).tolist()
+    [1.471, 1.471]
+    """
+
+    def __init__(
+        self,
+        width: Width = None,
+        covariance: ArrayLike | None = None,
+        shrinkage: str | float = "auto",
+        scale: float = 1.0,
+        standardize: str | None = "within-class",
+    ) -> None:
+        self.width = width
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.scale = scale
+        self.standardize = standardize
+
+    def _width_shapes(self, d: int) -> dict[tuple[int, ...], str]:
+        return {(): "a number", (d, d): "a covariance matrix"}
+
+    def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
+        groups = self._each_class(units, codes)
+        widths, errors = [], []
+        for j, (group, factor) in enumerate(zip(groups, self.factors_, strict=True)):
+            moving = factor.any(axis=1)
+            inverse = np.linalg.inv(factor[np.ix_(moving, moving)])
+            distance = mean_nearest_distance(group[:, moving] @ inverse.T, child(seed, j))
+            median = chi_median(max(1, int(moving.sum())))
+            widths.append(distance.value / median)
+            errors.append(distance.std_error / median)
+        self.width_std_error_ = np.array(errors)
+        return np.array(widths)
+
+    def _learn_shape(self, units: Floats, codes: Ints) -> None:
+        """Set `factors_`, shape (c, d, d): square roots of the class covariances in units of the space."""
+        if self.shrinkage != "auto" and not (
+            isinstance(self.shrinkage, int | float) and 0 <= float(self.shrinkage) <= 1
+        ):
+            raise ValueError(f"shrinkage must be 'auto' or a number from 0 to 1; got {self.shrinkage!r}.")
+        if np.ndim(self.width) == 3:  # type: ignore[arg-type]
+            return
+        c, d = len(self.classes_), units.shape[1]
+        if self.covariance is not None:
+            given = np.asarray(self.covariance, dtype=float)
+            if given.shape not in ((d, d), (c, d, d)):
+                raise ValueError(
+                    f"covariance must have shape ({d}, {d}) or ({c}, {d}, {d}); got {given.shape}."
+                )
+            self.factors_ = np.stack([_cholesky(one, "given") for one in np.broadcast_to(given, (c, d, d))])
+            return
+        self.factors_ = np.zeros((c, d, d))
+        for code, group in enumerate(self._each_class(units, codes)):
+            # A feature constant in the class keeps width 0 whatever the shrinkage.
+            moving = np.ptp(group, axis=0) > 0
+            if moving.any():
+                factor = _cholesky(self._class_covariance(group[:, moving]), repr(self.classes_.tolist()[code]))
+                self.factors_[code][np.ix_(moving, moving)] = factor
+
+    def _class_covariance(self, group: Floats) -> Floats:
+        covariance = np.atleast_2d(np.cov(group, rowvar=False))
+        shrinkage = ledoit_wolf_shrinkage(group) if self.shrinkage == "auto" else float(self.shrinkage)
+        mean_variance = np.trace(covariance) / len(covariance)
+        return np.asarray((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(len(covariance)))
+
+    def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:
+        unit = self.scale * self.feature_scale_[:, None]
+        if self.widths_.ndim == 3:
+            factors = np.stack([_cholesky(one, "given") for one in self.widths_])
+        elif len(self.widths_) == len(self.classes_):
+            factors = self.widths_[:, None, None] * self.factors_
+        else:
+            factors = self.widths_[:, None, None] * self.factors_[codes]
+        return Components(centers, unit * factors, group)
+
+
+def _cholesky(covariance: Floats, whose: str) -> Floats:
+    if not np.allclose(covariance, covariance.T):
+        raise ValueError(f"a covariance matrix must be symmetric; the one of class {whose} is not.")
+    try:
+        factor = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        factor = np.zeros_like(covariance)
+    # A pivot this small is rounding, not variance.
+    if (np.diag(factor) <= 1e-7 * np.sqrt(np.diag(covariance))).any():
+        raise ValueError(
+            f"a covariance matrix must be positive definite; the one of class {whose} is singular. "
+            "Raise shrinkage, or drop features that are combinations of others."
+        )
+    return factor

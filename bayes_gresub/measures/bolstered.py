@@ -1,0 +1,132 @@
+"""The bolstered measure: a kernel about each training point, its label kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayes_gresub.classifiers.inputs import Sample
+from bayes_gresub.components import Components, Floats
+from bayes_gresub.description import describe
+from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.kernels import Kernel, SphericalGaussian
+from bayes_gresub.measures.smoothed import Centers, SmoothedMeasure
+from bayes_gresub.seeds import Seed
+
+
+class Bolstered(SmoothedMeasure):
+    r"""Mass 1/n spread about every training point by a kernel: bolstered resubstitution.
+
+    .. math:: \hat\varepsilon = \frac1n \sum_i \int_{\{x: \psi(x) \ne Y_i\}} p_i(x)\,dx
+
+    Exact for binary linear classifiers (also behind affine Pipeline steps) and for decision trees under kernels with
+    independent coordinates; otherwise sampled at `n_points` points about each training point. It does not see choices made
+    before X was handed over, such as selected features.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        `SphericalGaussian()` by default.
+    semi : bool, default False
+        Kernels at correctly classified points only; a misclassified one contributes exactly 1. The measure then depends on
+        the classifier, which `sample`, `probability` and `expectation` must be given.
+    n_points : int, default 64
+        Sampled points per training point, rounded up to 8 times a power of two. At 64 the sampling adds less than 5% to
+        the estimator's variance over data sets.
+    tol : float, optional
+        Add points until the Monte-Carlo standard error is at most this.
+    n_jobs : int, optional
+        Threads for sampling; they change no number.
+    sampling : "mixture" or "separate"
+        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs `class_prior`.
+    class_prior : dict or sequence, optional
+        Known class probabilities, by label or in the order of the sorted labels.
+    random_state : int, SeedSequence or None
+
+    References
+    ----------
+    Braga-Neto & Dougherty, Bolstered error estimation, Pattern Recognition 37 (2004).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifier = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:60], y[:60])
+    >>> estimate = Bolstered().fit(X[:60], y[:60]).error(classifier)
+    >>> round(float(estimate), 4), estimate.computation.exact
+    (0.0249, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        semi: bool = False,
+        *,
+        n_points: int = 64,
+        tol: float | None = None,
+        n_jobs: int | None = None,
+        sampling: str = "mixture",
+        class_prior: Any = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.kernel = kernel
+        self.semi = semi
+        self.n_points = n_points
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.sampling = sampling
+        self.class_prior = class_prior
+        self.random_state = random_state
+
+    def errors_at_scales(
+        self,
+        classifier: Any,
+        scales: Sequence[float],
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> list[ErrorEstimate]:
+        """Return the error with all widths multiplied by each of `scales`, from one set of standard draws.
+
+        The other parameters are those of `error`.
+        """
+        factors = np.asarray(scales, dtype=float)
+        if factors.ndim != 1 or not len(factors) or not np.isfinite(factors).all() or (factors < 0).any():
+            raise ValueError(f"scales must be a sequence of finite numbers of at least 0; got {scales!r}.")
+        return self._errors(classifier, factors.tolist(), X, y, sample_weight, random_state)
+
+    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+        self.kernel_ = fitted_kernel(self.kernel, sample, seed)
+
+    def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
+        components = self.kernel_.components(centers.features, self._need_codes(centers), centers.are_training)
+        return components.stilled(~correct) if self.semi and correct is not None else components
+
+    def _law_at_centers(self, centers: Centers) -> Floats:
+        return self._one_hot(centers)
+
+    def _check_question(self, what: str, classifier: Any) -> None:
+        if self.semi and classifier is None:
+            raise ValueError(
+                f"a semi-bolstered measure depends on the classifier; {what} needs it. Pass classifier=..., or use "
+                "semi=False."
+            )
+
+    def _describe(self) -> tuple[str, str]:
+        return describe(self, kernel=self.kernel_), self.kernel_.space
+
+
+def fitted_kernel(kernel: Kernel | None, sample: Sample, seed: np.random.SeedSequence) -> Kernel:
+    """Return a fitted copy of the kernel, the spherical Gaussian by default."""
+    chosen = SphericalGaussian() if kernel is None else kernel
+    if not isinstance(chosen, Kernel):
+        raise TypeError(f"kernel must be a Kernel such as SphericalGaussian(); got {kernel!r}.")
+    return chosen.restricted_to(sample.rows, sample.n_given).fit(sample.features, sample.labels, random_state=seed)

@@ -1,0 +1,197 @@
+"""The bolstered posterior-probability measure: both the point and its label smoothed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_gresub.classifiers.inputs import Sample
+from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.description import describe
+from bayes_gresub.estimate import standard_error
+from bayes_gresub.integration.mass import Mass
+from bayes_gresub.integration.sampling import n_sampled, sampled_means, sampling_method
+from bayes_gresub.kernels import Kernel
+from bayes_gresub.measures.bolstered import fitted_kernel
+from bayes_gresub.measures.posterior_probability import fitted_posterior
+from bayes_gresub.measures.smoothed import Centers, Judged, Outcome, SmoothedMeasure, class_ratio, error_given_law
+from bayes_gresub.readings import error_mass
+from bayes_gresub.seeds import Seed
+
+_NOT_A_MEASURE = (
+    "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and contributions "
+    "only. Use form='integrated' for {}."
+)
+
+
+class BolsteredPosterior(SmoothedMeasure):
+    r"""A kernel about every training point, and the label drawn from a posterior at the smoothed point.
+
+    .. math:: \hat\varepsilon = \frac1n \sum_i \int \hat P(\psi(x) \ne Y \mid X = x)\, p_i(x)\,dx
+
+    It does not see choices made before X was handed over, such as selected features.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        `SphericalGaussian()` by default.
+    posterior : Posterior or classifier with `predict_proba`, optional
+        `KNN(3)` by default; a classifier is wrapped in `ClassifierPosterior`.
+    form : "integrated" or "product"
+        The formula above, or the paper's product of the two error masses,
+        :math:`\frac1n \sum_i \mu_i(\psi \ne Y_i)\, \hat P(\psi(X_i) \ne Y \mid X = X_i)`. The product is not additive,
+        hence no measure, and has a value and contributions only. The paper's claims were found true of the integrated form
+        and false of the product.
+    n_points : int, default 64
+        Sampled points per training point, rounded up to 8 times a power of two.
+    tol : float, optional
+        Add points until the Monte-Carlo standard error is at most this.
+    n_jobs : int, optional
+        Threads for sampling; they change no number.
+    sampling : "mixture" or "separate"
+        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs `class_prior`.
+    class_prior : dict or sequence, optional
+        Known class probabilities, by label or in the order of the sorted labels.
+    random_state : int, SeedSequence or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> measure = BolsteredPosterior(random_state=0).fit(X, y)
+    >>> estimate = measure.error(SVC().fit(X, y))
+    >>> 0.02 < float(estimate) < 0.08
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        posterior: Any = None,
+        form: str = "integrated",
+        *,
+        n_points: int = 64,
+        tol: float | None = None,
+        n_jobs: int | None = None,
+        sampling: str = "mixture",
+        class_prior: Any = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.kernel = kernel
+        self.posterior = posterior
+        self.form = form
+        self.n_points = n_points
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.sampling = sampling
+        self.class_prior = class_prior
+        self.random_state = random_state
+
+    @property
+    def _no_confusion(self) -> str:  # type: ignore[override]
+        return _NOT_A_MEASURE.format("the confusion mass, per-class errors and costs")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.form not in ("integrated", "product"):
+            raise ValueError(f"form must be 'integrated' or 'product'; got {self.form!r}.")
+
+    def _check_question(self, what: str, classifier: Any) -> None:
+        if self.form == "product":
+            raise ValueError(_NOT_A_MEASURE.format(what))
+
+    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+        self.kernel_ = fitted_kernel(self.kernel, sample, seed)
+        self.posterior_ = fitted_posterior(self.posterior, sample, weighted)
+
+    def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
+        return self.kernel_.components(centers.features, self._need_codes(centers), centers.are_training)
+
+    def _law_at_centers(self, centers: Centers) -> Floats:
+        return self._one_hot(centers)
+
+    def _law_at(self, points: Floats, owners: Ints, at_centers: Floats) -> Floats:
+        """Return the posterior at the points themselves."""
+        return self.posterior_.predict_proba(self._restored(points))
+
+    def _before_judging(self, classifier: Any) -> None:
+        self.posterior_.warn_if_same(classifier)
+
+    def _describe(self) -> tuple[str, str]:
+        spaces = dict.fromkeys((self.kernel_.space, self.posterior_.space))
+        return describe(self, kernel=self.kernel_, posterior=self.posterior_), "; ".join(spaces)
+
+    def _integrate(
+        self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
+    ) -> tuple[list[Outcome], Mass]:
+        if self.form == "product":
+            return self._product(centers, judged, scales, seed)
+        return self._integrated(centers, judged, scales, seed)
+
+    def _integrated(
+        self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
+    ) -> tuple[list[Outcome], Mass]:
+        region, c = judged.region, judged.region.n_classes
+        identity = np.eye(c)
+        components = self._components(centers, None)
+
+        def pairs(points: Floats, _: Ints) -> Floats:
+            law = np.zeros((len(points), c))
+            law[:, judged.codes_of_classes] = self.posterior_.predict_proba(self._restored(points))
+            return (law[:, :, None] * identity[region.labels(points)][:, None, :]).reshape(len(points), -1)
+
+        def reduced(means: Floats) -> list[Outcome]:
+            return [self._reduce(one.reshape(*one.shape[:2], c, c), centers, judged) for one in means]
+
+        means = sampled_means(
+            components,
+            pairs,
+            n_points=self.n_points,
+            seed=seed,
+            scales=scales,
+            n_jobs=self.n_jobs,
+            tol=self.tol,
+            spread=lambda values: max(standard_error(outcome.values) for outcome in reduced(values)),
+        )
+        return reduced(means), Mass(means, sampling_method(components), False, n_sampled(means, self.n_points))
+
+    def _reduce(self, pairs: Floats, centers: Centers, judged: Judged) -> Outcome:
+        """Reduce the mass of each (label, prediction) about each centre, shape (replicates, k, c, c)."""
+        confusions = np.einsum("k,rkyj->ryj", centers.weights, pairs)
+        about = pairs.mean(axis=0)
+        weights = centers.weights
+        if self.class_prior is not None:
+            ratio = class_ratio(self._prior_over(judged), confusions.mean(axis=0).sum(axis=1))
+            confusions = confusions * ratio[:, None]
+            about = about * ratio[:, None]
+            weights = weights * about.sum(axis=(1, 2))
+        total = about.sum(axis=(1, 2))
+        contributions = np.divide(error_mass(about), total, out=np.zeros_like(total), where=total > 0)
+        return Outcome(error_mass(confusions), confusions, contributions, weights)
+
+    def _product(
+        self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
+    ) -> tuple[list[Outcome], Mass]:
+        posterior = (
+            self.posterior_.training_proba()
+            if centers.are_training
+            else self.posterior_.predict_proba(self._restored(centers.features))
+        )
+        law = np.zeros((len(posterior), judged.region.n_classes))
+        law[:, judged.codes_of_classes] = posterior
+        doubt = error_given_law(np.eye(law.shape[1])[judged.at_centers], law)
+        weights, labels = self._weights_and_law(centers, judged)
+
+        def spread(values: Floats) -> float:
+            return max(standard_error(one) for one in (error_given_law(values, labels) * doubt) @ weights)
+
+        how = self._mass(centers, judged, scales, seed, spread)
+        outcomes = []
+        for values in how.values:
+            products = error_given_law(values, labels) * doubt
+            outcomes.append(Outcome(products @ weights, None, products.mean(axis=0), weights))
+        return outcomes, how

@@ -1,0 +1,92 @@
+"""The posterior-probability measure: the training points kept, their labels smoothed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from bayes_gresub.classifiers.inputs import Sample
+from bayes_gresub.components import Components, Floats
+from bayes_gresub.description import describe
+from bayes_gresub.measures.smoothed import Centers, SmoothedMeasure
+from bayes_gresub.posteriors import KNN, Posterior, as_posterior
+from bayes_gresub.seeds import Seed
+
+
+class PosteriorProbability(SmoothedMeasure):
+    r"""Mass 1/n at every training point, its label drawn from an estimated posterior.
+
+    .. math:: \hat\varepsilon = \frac1n \sum_i \hat P(\psi(X_i) \ne Y \mid X = X_i)
+
+    Always a finite sum, never sampled; other points need no labels. It does not see choices made before X was handed over,
+    such as selected features.
+
+    Parameters
+    ----------
+    posterior : Posterior or classifier with `predict_proba`, optional
+        `KNN(3)` by default; a classifier is wrapped in `ClassifierPosterior`.
+    sampling : "mixture" or "separate"
+        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs `class_prior`.
+    class_prior : dict or sequence, optional
+        Known class probabilities, by label or in the order of the sorted labels.
+    random_state : int, SeedSequence or None
+        For `sample`.
+
+    References
+    ----------
+    Lugosi & Pawlak, On the posterior-probability estimate of the error rate of nonparametric classification rules,
+    IEEE Transactions on Information Theory 40 (1994).
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import NearestCentroid
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> measure = PosteriorProbability(KNN(3)).fit(X, y)
+    >>> round(float(measure.error(NearestCentroid().fit(X, y))), 4)
+    0.3333
+    """
+
+    n_points = 1
+    tol = None
+    n_jobs = None
+
+    def __init__(
+        self,
+        posterior: Any = None,
+        *,
+        sampling: str = "mixture",
+        class_prior: Any = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.posterior = posterior
+        self.sampling = sampling
+        self.class_prior = class_prior
+        self.random_state = random_state
+
+    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+        self.posterior_ = fitted_posterior(self.posterior, sample, weighted)
+
+    def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
+        return Components.points(centers.features)
+
+    def _law_at_centers(self, centers: Centers) -> Floats:
+        if centers.are_training:
+            return self.posterior_.training_proba()
+        return self.posterior_.predict_proba(self._restored(centers.features))
+
+    def _before_judging(self, classifier: Any) -> None:
+        self.posterior_.warn_if_same(classifier)
+
+    def _describe(self) -> tuple[str, str]:
+        return describe(self, posterior=self.posterior_), self.posterior_.space
+
+
+def fitted_posterior(posterior: Any, sample: Sample, weighted: bool) -> Posterior:
+    """Return a fitted copy of the posterior, KNN(3) by default."""
+    chosen = KNN(3) if posterior is None else as_posterior(posterior)
+    features = sample.format.restore(sample.features, sample.format.feature_names)
+    fitted: Posterior = clone(chosen).fit(features, sample.labels, sample.weights if weighted else None)
+    return fitted

@@ -1,0 +1,365 @@
+"""The smoothed measure: a law on x about each point times a law on y. Its four members say only which laws."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayes_gresub.classifiers.inputs import Labels, encode_labels, read_features, read_labels, read_weights
+from bayes_gresub.classifiers.regions import Region, decision_region
+from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate, read_prior, standard_error
+from bayes_gresub.integration.mass import Mass, joint, mass
+from bayes_gresub.integration.sampling import sampled_means
+from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
+from bayes_gresub.readings import error_mass
+from bayes_gresub.seeds import Seed, child
+
+
+@dataclass(frozen=True, eq=False)
+class Centers:
+    """The points that the measure is centred at; `codes` is None where they have no labels."""
+
+    features: Floats
+    codes: Ints | None
+    weights: Floats
+    rows: Ints
+    n_given: int
+    are_training: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What is known of the classifier before the integral: its region, its labels at the centres, the classes' codes."""
+
+    region: Region
+    at_centers: Ints
+    codes_of_classes: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The integral, reduced for one scale."""
+
+    values: Floats
+    confusions: Floats | None
+    contributions: Floats
+    weights: Floats
+
+
+class SmoothedMeasure(Measure):
+    r"""The mixture, over the points, of a law on x times a law on y.
+
+    .. math:: \hat\nu = \sum_i w_i \, \mu_i(dx) \, \eta_i(dy)
+    """
+
+    n_points: int
+    tol: float | None
+    n_jobs: int | None
+
+    def error(
+        self,
+        classifier: Any,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> ErrorEstimate:
+        """Return the mass of the set where `classifier` errs; parameters as in `Measure.error`."""
+        return self._errors(classifier, (1.0,), X, y, sample_weight, random_state)[0]
+
+    def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
+        """Draw n independent pairs (x, y); `classifier` is needed for semi-bolstering only."""
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")
+        centers, components, seed = self._law(classifier, random_state, "sample")
+        rng = np.random.default_rng(child(seed, 2))
+        ratio = self._class_ratio(components, centers, seed)
+        at_centers = self._law_at_centers(centers)
+        drawn: list[tuple[Floats, Ints]] = []
+        missing = int(n)
+        while missing > 0:
+            owners = rng.choice(len(centers.weights), size=missing, p=centers.weights)
+            points = components.draw(owners, rng)
+            law = self._law_at(points, owners, at_centers)
+            codes = (rng.random((missing, 1)) > np.cumsum(law, axis=1)[:, :-1]).sum(axis=1)
+            # Other class probabilities than the sample's: a draw is kept in proportion to their ratio.
+            keep = rng.random(missing) * ratio.max() <= ratio[codes]
+            drawn.append((points[keep], codes[keep]))
+            missing -= int(keep.sum())
+        points = np.concatenate([x for x, _ in drawn])
+        return self._restored(points), self.classes_[np.concatenate([codes for _, codes in drawn])]
+
+    def expectation(
+        self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None
+    ) -> MeasuredValue:
+        """Return the mean of `loss(X, y)`; parameters as in `Measure.expectation`."""
+        centers, components, seed = self._law(classifier, random_state, "expectation")
+        losses, masses = self._class_means(loss, components, centers, seed)
+        prior = self._known_prior(masses.mean(axis=0))
+        values = losses.sum(axis=1) if prior is None else (losses / masses) @ prior
+        return MeasuredValue(float(values.mean()), standard_error(values))
+
+    @abstractmethod
+    def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
+        """Return the law on x about each centre; `correct` says which centres the classifier gets right."""
+
+    @abstractmethod
+    def _law_at_centers(self, centers: Centers) -> Floats:
+        """Return the law of the label at each centre, shape (k, c)."""
+
+    def _law_at(self, points: Floats, owners: Ints, at_centers: Floats) -> Floats:
+        """Return the law of the label at points drawn about the centres `owners`: that of the centre."""
+        return at_centers[owners]
+
+    @abstractmethod
+    def _describe(self) -> tuple[str, str]:
+        """Return the estimator and its space in words."""
+
+    def _check_question(self, what: str, classifier: Any) -> None:
+        """Raise where the measure cannot answer this question."""
+
+    def _before_judging(self, classifier: Any) -> None:
+        """Warn of what makes this measure unfit to judge this classifier."""
+
+    def _errors(
+        self,
+        classifier: Any,
+        scales: Sequence[float],
+        X: ArrayLike | None,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        random_state: Seed,
+    ) -> list[ErrorEstimate]:
+        """Return one estimate per factor on the widths, all from the same standard draws."""
+        started = perf_counter()
+        seed = self._seed(random_state)
+        centers = self._centers(X, y, sample_weight)
+        judged = self._judged(classifier, centers, seed)
+        self._before_judging(classifier)
+        outcomes, how = self._integrate(centers, judged, scales, child(seed, 1))
+        estimator, space = self._describe()
+        computation = Computation(
+            estimator=estimator,
+            method=how.method,
+            exact=how.exact,
+            space=space,
+            n_predicted=how.n_predicted,
+            n_replicates=how.values.shape[1],
+            seconds=perf_counter() - started,
+        )
+        return [
+            ErrorEstimate(
+                classes=judged.region.classes,
+                estimand=THIS_CLASSIFIER,
+                computation=computation,
+                replicate_values=outcome.values,
+                replicate_confusions=outcome.confusions,
+                no_confusion=self._no_confusion,
+                prior_known=self.sampling == "mixture" or self.class_prior is not None,
+                contributions=_at_rows(outcome.contributions, centers),
+                point_weights=_at_rows(outcome.weights, centers),
+            )
+            for outcome in outcomes
+        ]
+
+    _no_confusion = ""
+
+    def _integrate(
+        self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
+    ) -> tuple[list[Outcome], Mass]:
+        """Integrate where the law of the label is that of the centre: mass times law."""
+        weights, law = self._weights_and_law(centers, judged)
+
+        def spread(values: Floats) -> float:
+            return max(standard_error(one) for one in error_mass(joint(values, weights, law)))
+
+        how = self._mass(centers, judged, scales, seed, spread)
+        outcomes = []
+        for values in how.values:
+            confusions = joint(values, weights, law)
+            contributions = error_given_law(values.mean(axis=0), law)
+            outcomes.append(Outcome(error_mass(confusions), confusions, contributions, weights))
+        return outcomes, how
+
+    def _weights_and_law(self, centers: Centers, judged: Judged) -> tuple[Floats, Floats]:
+        """Return the mass of each centre and the law of its label over the region's classes, class prior included."""
+        law = np.zeros((len(centers.weights), judged.region.n_classes))
+        law[:, judged.codes_of_classes] = self._law_at_centers(centers)
+        if self.class_prior is None:
+            return centers.weights, law
+        weighted = law * centers.weights[:, None]
+        weighted *= classclass_ratio(self._prior_over(judged), weighted.sum(axis=0))
+        weights = weighted.sum(axis=1)
+        return weights, np.divide(weighted, weights[:, None], out=law, where=weights[:, None] > 0)
+
+    def _mass(
+        self,
+        centers: Centers,
+        judged: Judged,
+        scales: Sequence[float],
+        seed: np.random.SeedSequence,
+        spread: Callable[[Floats], float],
+    ) -> Mass:
+        return mass(
+            self._components(centers, _correct(centers, judged)),
+            judged.region,
+            n_points=self.n_points,
+            seed=seed,
+            center_labels=judged.at_centers,
+            scales=scales,
+            n_jobs=self.n_jobs,
+            tol=self.tol,
+            spread=spread,
+        )
+
+    def _class_means(
+        self, loss: PointFunction, components: Components, centers: Centers, seed: np.random.SeedSequence
+    ) -> tuple[Floats, Floats]:
+        """Return per replicate and class the integral of the loss and the mass, both of shape (replicates, c)."""
+        at_centers = self._law_at_centers(centers)
+        c = len(self.classes_)
+
+        def loss_and_law(points: Floats, owners: Ints) -> Floats:
+            law = self._law_at(points, owners, at_centers)
+            values = np.zeros_like(law)
+            for code, label in enumerate(self.classes_):
+                rows = np.flatnonzero(law[:, code])
+                if len(rows):
+                    values[rows, code] = self._loss_values(loss, points[rows], np.full(len(rows), label))
+            return np.concatenate([values * law, law], axis=1)
+
+        if components.is_still.all():
+            means = loss_and_law(components.centers, np.arange(len(components)))[None]
+        else:
+            means = sampled_means(
+                components, loss_and_law, n_points=self.n_points, seed=child(seed, 1), n_jobs=self.n_jobs
+            )[0]
+        sums = np.einsum("k,rkq->rq", centers.weights, means)
+        return sums[:, :c], sums[:, c:]
+
+    def _loss_values(self, loss: PointFunction, points: Floats, labels: Labels) -> Floats:
+        values = np.asarray(loss(self._restored(points), labels), dtype=float)
+        if values.shape != (len(points),) or not np.isfinite(values).all():
+            raise ValueError(
+                f"loss(X, y) must return one finite number per point; got shape {values.shape} for {len(points)} points"
+                f"{'' if np.isfinite(values).all() else ', some of them not finite'}."
+            )
+        return values
+
+    def _law(
+        self, classifier: Any, random_state: Seed, what: str
+    ) -> tuple[Centers, Components, np.random.SeedSequence]:
+        """Return the fitted law: its centres, its components, and the seed for questions about it."""
+        centers = self._centers(None, None, None)
+        self._check_question(what, classifier)
+        seed = self._seed(random_state)
+        correct = None if classifier is None else _correct(centers, self._judged(classifier, centers, seed))
+        return centers, self._components(centers, correct), seed
+
+    def _judged(self, classifier: Any, centers: Centers, seed: np.random.SeedSequence) -> Judged:
+        form = self._fitted_sample().format
+        region, said = decision_region(classifier, self.classes_, form, centers.features, child(seed, 0))
+        return Judged(region, said, encode_labels(self.classes_, region.classes, "labels in y", ""))
+
+    def _centers(
+        self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> Centers:
+        sample = self._fitted_sample()
+        if X is None:
+            if y is not None or sample_weight is not None:
+                raise ValueError("y and sample_weight go with X; got them without X. Pass X too, or none of them.")
+            return Centers(sample.features, sample.codes, sample.weights, sample.rows, sample.n_given, True)
+        features, form = read_features(X)
+        if form.shape != sample.format.shape:
+            raise ValueError(
+                f"X must have the shape seen in fit, (n, {', '.join(map(str, sample.format.shape))}); "
+                f"got (n, {', '.join(map(str, form.shape))})."
+            )
+        weights = read_weights(sample_weight, len(features))
+        rows = np.flatnonzero(weights)
+        codes = None
+        if y is not None:
+            remedy = "The measure was fitted without these classes."
+            codes = encode_labels(read_labels(y, len(features)), self.classes_, "labels in y", remedy)[rows]
+        return Centers(features[rows], codes, weights[rows], rows, len(features), False)
+
+    def _class_ratio(self, components: Components, centers: Centers, seed: np.random.SeedSequence) -> Floats:
+        """Return by how much the mass of each class must be multiplied to give the class prior."""
+        _, masses = self._class_means(lambda X, y: np.zeros(len(y)), components, centers, seed)
+        prior = self._known_prior(masses.mean(axis=0))
+        return np.ones(len(self.classes_)) if prior is None else class_ratio(prior, masses.mean(axis=0))
+
+    def _known_prior(self, class_masses: Floats) -> Floats | None:
+        """Return the class prior, or None where the sample's proportions are to be used."""
+        if self.class_prior is not None:
+            return read_prior(self.class_prior, self.classes_)
+        if self.sampling == "separate":
+            raise ValueError(
+                "a mean under the measure needs the class probabilities, which sampling='separate' does not learn. "
+                "Give class_prior to the measure."
+            )
+        return None
+
+    def _prior_over(self, judged: Judged) -> Floats:
+        """Return the class prior over the region's classes."""
+        prior = np.zeros(judged.region.n_classes)
+        prior[judged.codes_of_classes] = read_prior(self.class_prior, self.classes_)
+        return prior
+
+    def _restored(self, points: Floats) -> Any:
+        form = self._fitted_sample().format
+        return form.restore(points, form.feature_names)
+
+    def _one_hot(self, centers: Centers) -> Floats:
+        """Return the labels of the centres as laws; raise where they have none."""
+        return np.eye(len(self.classes_))[self._need_codes(centers)]
+
+    def _need_codes(self, centers: Centers) -> Ints:
+        if centers.codes is None:
+            raise ValueError(
+                f"{type(self).__name__} needs the labels of the points it is centred at; got X without y. Pass y, or use "
+                "PosteriorProbability, which does without."
+            )
+        return centers.codes
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.n_points, bool) or not isinstance(self.n_points, int | np.integer) or self.n_points < 1:
+            raise ValueError(f"n_points must be a whole number of at least 1; got {self.n_points!r}.")
+        if self.tol is not None and not self.tol > 0:
+            raise ValueError(f"tol must be positive or None; got {self.tol!r}.")
+
+
+def _correct(centers: Centers, judged: Judged) -> NDArray[np.bool_] | None:
+    if centers.codes is None:
+        return None
+    return np.asarray(judged.at_centers == judged.codes_of_classes[centers.codes])
+
+
+def error_given_law(region_mass: Floats, law: Floats) -> Floats:
+    """Return the error mass of each component whose label has this law: sum over j of mass_j (1 - law_j)."""
+    return np.asarray((region_mass * (1.0 - law)).sum(axis=-1))
+
+
+def class_ratio(prior: Floats, class_masses: Floats) -> Floats:
+    """Return by how much the mass of each class must be multiplied to give the prior."""
+    if ((class_masses <= 0) & (prior > 0)).any():
+        raise ValueError("class_prior must be 0 for a class without mass at these points; got a positive one.")
+    return np.divide(prior, class_masses, out=np.zeros_like(prior), where=class_masses > 0)
+
+
+def _at_rows(values: Floats, centers: Centers) -> Floats:
+    """Return one value per point given, 0 at those of weight zero."""
+    if len(centers.rows) == centers.n_given:
+        return values
+    whole = np.zeros(centers.n_given)
+    whole[centers.rows] = values
+    return whole

@@ -1,0 +1,7 @@
+"""Posteriors: the law of the label at a point, estimated from the sample."""
+
+from bayes_gresub.posteriors.base import Posterior, as_posterior
+from bayes_gresub.posteriors.classifier import ClassifierPosterior
+from bayes_gresub.posteriors.knn import KNN
+
+__all__ = ["KNN", "ClassifierPosterior", "Posterior", "as_posterior"]

@@ -1,0 +1,55 @@
+"""The posterior interface: probabilities of the classes at any point, and at the training points themselves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from bayes_gresub.classifiers.inputs import Labels
+from bayes_gresub.components import Floats
+
+
+class Posterior(ClassifierMixin, BaseEstimator, ABC):
+    """An estimate of P(y | x), fitted like a scikit-learn classifier."""
+
+    classes_: Labels
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Posterior:
+        """Learn from the sample."""
+
+    @abstractmethod
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return P(y | x) at the rows of X, shape (m, c), in the order of `classes_`."""
+
+    @abstractmethod
+    def training_proba(self) -> Floats:
+        """Return P(y | X_i) at the training points, shape (n, c), as an error estimate should use them."""
+
+    def predict(self, X: ArrayLike) -> Labels:
+        """Return the most probable class at the rows of X."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    @property
+    def space(self) -> str:
+        """Return in words the space that the posterior works in."""
+        return "features as given"
+
+    def warn_if_same(self, classifier: Any) -> None:
+        """Warn where the posterior is the very classifier it is to judge."""
+
+
+def as_posterior(posterior: Any) -> Posterior:
+    """Return `posterior` itself, or a scikit-learn classifier wrapped in `ClassifierPosterior`."""
+    from bayes_gresub.posteriors.classifier import ClassifierPosterior
+
+    if isinstance(posterior, Posterior):
+        return posterior
+    if callable(getattr(posterior, "predict_proba", None)):
+        return ClassifierPosterior(posterior)
+    raise TypeError(
+        f"posterior must be a Posterior such as KNN(3), or a classifier with predict_proba; got {posterior!r}."
+    )

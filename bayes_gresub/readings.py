@@ -1,0 +1,56 @@
+"""What can be read off a joint confusion mass C[y, j]; every function takes leading axes, such as draws."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayes_gresub.components import Floats
+
+
+def error_mass(confusion: Floats) -> Floats:
+    """Return the error, the mass off the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(error_mass(np.array([[0.45, 0.05], [0.1, 0.4]])).round(6))
+    0.15
+    """
+    # The sum of what is off the diagonal, not one minus the rest: tiny errors keep their digits.
+    off_diagonal = ~np.eye(confusion.shape[-1], dtype=bool)
+    return np.asarray(confusion[..., off_diagonal].sum(axis=-1))
+
+
+def class_mass(confusion: Floats) -> Floats:
+    """Return the mass of each true class, shape (..., c)."""
+    return np.asarray(confusion.sum(axis=-1))
+
+
+def class_errors(confusion: Floats) -> Floats:
+    """Return the error given each true class, shape (..., c); NaN for a class without mass."""
+    total = class_mass(confusion)
+    off_diagonal = confusion * ~np.eye(confusion.shape[-1], dtype=bool)
+    return np.divide(off_diagonal.sum(axis=-1), total, out=np.full_like(total, np.nan), where=total > 0)
+
+
+def expected_cost(confusion: Floats, cost: ArrayLike) -> Floats:
+    """Return the mean of cost[y, j], the cost of saying j when y is true."""
+    matrix = np.asarray(cost, dtype=float)
+    c = confusion.shape[-1]
+    if matrix.shape != (c, c) or not np.isfinite(matrix).all():
+        raise ValueError(
+            f"cost must be a finite matrix of shape ({c}, {c}), true class by predicted class; got shape {matrix.shape}."
+        )
+    return np.asarray((confusion * matrix).sum(axis=(-2, -1)))
+
+
+def with_prior(confusion: Floats, prior: Floats) -> Floats:
+    """Return the confusion mass of the same classifier where the classes have these probabilities."""
+    total = class_mass(confusion)
+    if ((total <= 0) & (prior > 0)).any():
+        raise ValueError(
+            "class_prior must be 0 for a class without data; nothing is known of the classifier's errors there."
+        )
+    rates = np.divide(confusion, total[..., None], out=np.zeros_like(confusion), where=total[..., None] > 0)
+    return np.asarray(rates * prior[:, None])
