@@ -1,9 +1,11 @@
 """Generalized resubstitution: the error of a trained classifier from its training data, without retraining."""
 
+from bayes_gresub import datasets
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
 from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
 from bayes_gresub.posteriors import KNN, ClassifierPosterior
+from bayes_gresub.registry import estimators, make_estimator, register
 
 __all__ = [
     "KNN",
@@ -17,4 +19,10 @@ __all__ = [
     "PosteriorProbability",
     "SphericalGaussian",
     "UniformBall",
+    "datasets",
+    "estimators",
+    "make_estimator",
+    "register",
 ]
+
+__version__ = "0.1.0.dev0"

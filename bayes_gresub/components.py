@@ -122,7 +122,8 @@ class Components:
     @property
     def is_still(self) -> NDArray[np.bool_]:
         """Return, per component, whether it is a point mass."""
-        return ~self.spread.any(axis=tuple(range(1, self.spread.ndim)))[self.group]
+        moves = np.count_nonzero(self.spread.reshape(len(self.spread), -1), axis=1) > 0
+        return np.asarray(~moves[self.group])
 
     def __len__(self) -> int:
         return len(self.centers)

@@ -20,7 +20,8 @@ def describe(estimator: Any, **parts: Any) -> str:
     "KNeighborsClassifier(n_neighbors=3, weights='distance')"
     """
     shown = []
-    for name, default in _defaults(type(estimator)).items():
+    kind: Any = type(estimator)
+    for name, default in _defaults(kind).items():
         value = parts.get(name, getattr(estimator, name))
         if name in ("random_state", "n_jobs") or (value is default) or _same(value, default):
             continue
@@ -34,8 +35,8 @@ def describe(estimator: Any, **parts: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def _defaults(kind: type) -> dict[str, Any]:
-    parameters = inspect.signature(kind.__init__).parameters.values()  # type: ignore[misc]
+def _defaults(kind: Any) -> dict[str, Any]:
+    parameters = inspect.signature(kind.__init__).parameters.values()
     return {p.name: p.default for p in parameters if p.name != "self" and p.kind is not p.VAR_KEYWORD}
 
 

@@ -99,7 +99,7 @@ class ErrorEstimate:
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
     >>> estimate = bg.Bolstered().fit(X, y).error(NearestCentroid().fit(X, y))
     >>> round(float(estimate), 4), estimate.computation.exact
-    (0.2001, True)
+    (0.2619, True)
     """
 
     classes: Labels
@@ -137,7 +137,7 @@ class ErrorEstimate:
 
     @property
     def std_error(self) -> float:
-        """Return the Monte-Carlo standard error of `value`: 0 when exact. It says nothing of bias or sampling variance."""
+        """Return the Monte-Carlo standard error of `value`, 0 when exact; it says nothing of bias over samples."""
         return standard_error(self.replicate_values)
 
     @property
@@ -345,7 +345,8 @@ def read_prior(prior: Any, classes: Labels) -> Floats:
         )
     if not np.isfinite(probabilities).all() or (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-8:
         raise ValueError(
-            f"class_prior must hold probabilities that sum to 1; got {probabilities.tolist()}. Divide them by their sum."
+            f"class_prior must hold probabilities that sum to 1; got {probabilities.tolist()}. "
+            "Divide them by their sum."
         )
     return probabilities
 

@@ -40,7 +40,8 @@ def expected_cost(confusion: Floats, cost: ArrayLike) -> Floats:
     c = confusion.shape[-1]
     if matrix.shape != (c, c) or not np.isfinite(matrix).all():
         raise ValueError(
-            f"cost must be a finite matrix of shape ({c}, {c}), true class by predicted class; got shape {matrix.shape}."
+            f"cost must be a finite matrix of shape ({c}, {c}), true class by predicted class; "
+            f"got shape {matrix.shape}."
         )
     return np.asarray((confusion * matrix).sum(axis=(-2, -1)))
 

@@ -12,7 +12,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.linear_model._base import LinearClassifierMixin
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV, TunedThresholdClassifierCV
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
@@ -187,7 +192,7 @@ def geometry(classifier: Any) -> Geometry | None:
         return _neighbors(classifier)
     if isinstance(classifier, NearestCentroid):
         return _centroids(classifier)
-    if isinstance(classifier, LinearClassifierMixin) and np.shape(getattr(classifier, "coef_", None))[:1] == (1,):
+    if isinstance(classifier, LinearClassifierMixin) and np.shape(getattr(classifier, "coef_", 0.0))[:1] == (1,):
         return _linear(classifier)
     return None
 
@@ -219,7 +224,7 @@ def _with_threshold(classifier: Any) -> Geometry | None:
     method = classifier.response_method
     if method == "auto":
         method = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
-    threshold = getattr(classifier, "best_threshold_", getattr(classifier, "threshold", None))
+    threshold: Any = getattr(classifier, "best_threshold_", getattr(classifier, "threshold", None))
     if threshold == "auto":
         threshold = 0.5 if method == "predict_proba" else 0.0
     if method == "predict_proba":
@@ -304,7 +309,7 @@ def _svc(classifier: Any) -> KernelMachine | None:
 
 
 def _neighbors(classifier: KNeighborsClassifier) -> Neighbors | None:
-    points, codes = getattr(classifier, "_fit_X", None), getattr(classifier, "_y", None)
+    points, codes = getattr(classifier, "_fit_X", None), getattr(classifier, "_y", 0)
     euclidean = classifier.effective_metric_ == "euclidean"
     if classifier.weights not in (None, "uniform") or not euclidean or points is None or np.ndim(codes) != 1:
         return None

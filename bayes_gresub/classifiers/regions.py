@@ -131,7 +131,9 @@ def _known_classes(classifier: Any, classes: Labels) -> Labels:
     if own is None or np.ndim(own) != 1:
         return classes
     own = np.asarray(own)
-    encode_labels(classes, own, "labels in y", "The classifier was trained without these classes and cannot predict them.")
+    encode_labels(
+        classes, own, "labels in y", "The classifier was trained without these classes and cannot predict them."
+    )
     return own
 
 

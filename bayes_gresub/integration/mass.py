@@ -74,10 +74,10 @@ def mass(
 
     boundary = region.geometry
     if isinstance(boundary, Linear):
-        values = linear_mass(components, boundary, factors)[:, None]
+        values = linear_mass(components, boundary, scales)[:, None]
         result = Mass(values, _linear_method(components), True, known)
     elif isinstance(boundary, Tree) and (inside := tree_components(components, boundary)) is not None:
-        values = tree_mass(inside, boundary, factors, c)[:, None]
+        values = tree_mass(inside, boundary, scales, c)[:, None]
         result = Mass(values, "recursion down the tree with the normal distribution function", True, known)
     else:
         result = _sampled(components, region, still, n_points, seed, factors, n_jobs, tol, spread)

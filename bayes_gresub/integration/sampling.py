@@ -153,7 +153,7 @@ def scramble(dim: int, start: int, stop: int, seed: np.random.SeedSequence) -> F
         begin, end = max(start - (high << low), 0), min(stop - (high << low), 1 << low)
         parts.append(points[begin:end] ^ offset)
     digits = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return (digits + 0.5) * 2.0**-_BITS
+    return (digits.astype(np.float64) + 0.5) * 2.0**-_BITS
 
 
 def _high_part(high: int, low: int, scrambled: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -39,9 +39,7 @@ class UniformBall(Kernel):
     [2.0, 4.0]
     """
 
-    def __init__(
-        self, width: Width = None, scale: float = 1.0, standardize: str | None = "within-class"
-    ) -> None:
+    def __init__(self, width: Width = None, scale: float = 1.0, standardize: str | None = "within-class") -> None:
         self.width = width
         self.scale = scale
         self.standardize = standardize
@@ -50,7 +48,7 @@ class UniformBall(Kernel):
         distances = [
             mean_nearest_distance(group, child(seed, j)) for j, group in enumerate(self._each_class(units, codes))
         ]
-        factor = 2.0 ** (1.0 / max(1, np.count_nonzero(self.feature_scale_)))
+        factor = 2.0 ** (1.0 / max(1, int(np.count_nonzero(self.feature_scale_))))
         self.width_std_error_ = np.array([distance.std_error for distance in distances]) * factor
         return np.array([distance.value for distance in distances]) * factor
 

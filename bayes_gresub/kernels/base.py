@@ -103,7 +103,7 @@ class Kernel(BaseEstimator, ABC):
         return {(): "a number"}
 
     def _check_scale(self) -> None:
-        if not np.isscalar(self.scale) or not np.isfinite(self.scale) or self.scale < 0:
+        if not isinstance(self.scale, int | float | np.number) or not 0 <= float(self.scale) < np.inf:
             raise ValueError(
                 f"scale (kappa) must be a finite number of at least 0; got {self.scale!r}. Use 0 for no smoothing."
             )

@@ -78,8 +78,8 @@ def chi_median(d: int) -> float:
 def nearest_values(values: Floats, ties: str) -> Floats:
     """Return, per column, the mean distance of each value to the nearest other one.
 
-    With ties="different" equal values do not count as neighbours; with ties="zero" they do, at distance 0. A column with
-    one value only has distance 0.
+    With ties="different" equal values do not count as neighbours; with ties="zero" they do, at distance 0. A column
+    with one value only has distance 0.
 
     Examples
     --------

@@ -86,9 +86,7 @@ class FullGaussian(Kernel):
         if self.covariance is not None:
             given = np.asarray(self.covariance, dtype=float)
             if given.shape not in ((d, d), (c, d, d)):
-                raise ValueError(
-                    f"covariance must have shape ({d}, {d}) or ({c}, {d}, {d}); got {given.shape}."
-                )
+                raise ValueError(f"covariance must have shape ({d}, {d}) or ({c}, {d}, {d}); got {given.shape}.")
             self.factors_ = np.stack([_cholesky(one, "given") for one in np.broadcast_to(given, (c, d, d))])
             return
         self.factors_ = np.zeros((c, d, d))
@@ -129,4 +127,4 @@ def _cholesky(covariance: Floats, whose: str) -> Floats:
             f"a covariance matrix must be positive definite; the one of class {whose} is singular. "
             "Raise shrinkage, or drop features that are combinations of others."
         )
-    return factor
+    return np.asarray(factor, dtype=np.float64)

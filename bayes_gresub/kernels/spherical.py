@@ -43,9 +43,7 @@ class SphericalGaussian(Kernel):
     [1.483, 2.965]
     """
 
-    def __init__(
-        self, width: Width = None, scale: float = 1.0, standardize: str | None = "within-class"
-    ) -> None:
+    def __init__(self, width: Width = None, scale: float = 1.0, standardize: str | None = "within-class") -> None:
         self.width = width
         self.scale = scale
         self.standardize = standardize
@@ -54,7 +52,7 @@ class SphericalGaussian(Kernel):
         distances = [
             mean_nearest_distance(group, child(seed, j)) for j, group in enumerate(self._each_class(units, codes))
         ]
-        median = chi_median(max(1, np.count_nonzero(self.feature_scale_)))
+        median = chi_median(max(1, int(np.count_nonzero(self.feature_scale_))))
         self.width_std_error_ = np.array([distance.std_error for distance in distances]) / median
         return np.array([distance.value for distance in distances]) / median
 

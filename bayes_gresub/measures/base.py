@@ -34,8 +34,8 @@ class MeasuredValue:
 class Measure(BaseEstimator, ABC):
     """A law on (x, y) learned from a sample.
 
-    A measure sees the sample it is fitted to and the classifier it judges, and nothing that was decided before: features
-    selected or parameters tuned on the same data make every measure too optimistic.
+    A measure sees the sample it is fitted to and the classifier it judges, and nothing that was decided before:
+    features selected or parameters tuned on the same data make every measure too optimistic.
     """
 
     sampling: str
@@ -94,15 +94,11 @@ class Measure(BaseEstimator, ABC):
         """
 
     @abstractmethod
-    def sample(
-        self, n: int, *, classifier: Any = None, random_state: Seed = None
-    ) -> tuple[Any, Labels]:
+    def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
         """Draw n independent pairs (x, y) from the measure, x in the form of the training features."""
 
     @abstractmethod
-    def expectation(
-        self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None
-    ) -> MeasuredValue:
+    def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
         """Return the mean of `loss(X, y)` under the measure.
 
         Parameters
@@ -115,9 +111,7 @@ class Measure(BaseEstimator, ABC):
             Overrides the measure's own.
         """
 
-    def probability(
-        self, event: PointFunction, *, classifier: Any = None, random_state: Seed = None
-    ) -> MeasuredValue:
+    def probability(self, event: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
         """Return the mass of the set where `event(X, y)` is true; parameters as in `expectation`."""
 
         def indicator(X: Any, y: Labels) -> Floats:

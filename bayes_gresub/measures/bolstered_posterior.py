@@ -41,10 +41,9 @@ class BolsteredPosterior(SmoothedMeasure):
     posterior : Posterior or classifier with `predict_proba`, optional
         `KNN(3)` by default; a classifier is wrapped in `ClassifierPosterior`.
     form : "integrated" or "product"
-        The formula above, or the paper's product of the two error masses,
-        :math:`\frac1n \sum_i \mu_i(\psi \ne Y_i)\, \hat P(\psi(X_i) \ne Y \mid X = X_i)`. The product is not additive,
-        hence no measure, and has a value and contributions only. The paper's claims were found true of the integrated form
-        and false of the product.
+        The formula above, or the paper's product of the two error masses, :math:`\frac1n \sum_i \mu_i(\psi \ne Y_i)\,
+        \hat P(\psi(X_i) \ne Y \mid X = X_i)`. The product is not additive, hence no measure, and has a value and
+        contributions only. The paper's claims were found true of the integrated form and false of the product.
     n_points : int, default 64
         Sampled points per training point, rounded up to 8 times a power of two.
     tol : float, optional
@@ -52,7 +51,8 @@ class BolsteredPosterior(SmoothedMeasure):
     n_jobs : int, optional
         Threads for sampling; they change no number.
     sampling : "mixture" or "separate"
-        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs `class_prior`.
+        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs
+        `class_prior`.
     class_prior : dict or sequence, optional
         Known class probabilities, by label or in the order of the sorted labels.
     random_state : int, SeedSequence or None

@@ -18,13 +18,14 @@ class Empirical(SmoothedMeasure):
 
     .. math:: \hat\varepsilon = \frac1n \sum_i I(\psi(X_i) \ne Y_i)
 
-    Optimistic wherever the classifier was fitted to the same points, the more so the more flexible it is. It does not see
-    choices made before X was handed over, such as selected features.
+    Optimistic wherever the classifier was fitted to the same points, the more so the more flexible it is. It does not
+    see choices made before X was handed over, such as selected features.
 
     Parameters
     ----------
     sampling : "mixture" or "separate"
-        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs `class_prior`.
+        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs
+        `class_prior`.
     class_prior : dict or sequence, optional
         Known class probabilities, by label or in the order of the sorted labels.
     random_state : int, SeedSequence or None

@@ -21,15 +21,16 @@ class PosteriorProbability(SmoothedMeasure):
 
     .. math:: \hat\varepsilon = \frac1n \sum_i \hat P(\psi(X_i) \ne Y \mid X = X_i)
 
-    Always a finite sum, never sampled; other points need no labels. It does not see choices made before X was handed over,
-    such as selected features.
+    Always a finite sum, never sampled; other points need no labels. It does not see choices made before X was handed
+    over, such as selected features.
 
     Parameters
     ----------
     posterior : Posterior or classifier with `predict_proba`, optional
         `KNN(3)` by default; a classifier is wrapped in `ClassifierPosterior`.
     sampling : "mixture" or "separate"
-        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs `class_prior`.
+        Whether class frequencies are random or were fixed by design; with "separate" an overall error needs
+        `class_prior`.
     class_prior : dict or sequence, optional
         Known class probabilities, by label or in the order of the sorted labels.
     random_state : int, SeedSequence or None

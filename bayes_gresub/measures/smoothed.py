@@ -36,7 +36,7 @@ class Centers:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What is known of the classifier before the integral: its region, its labels at the centres, the classes' codes."""
+    """What is known of the classifier before the integral."""
 
     region: Region
     at_centers: Ints
@@ -97,9 +97,7 @@ class SmoothedMeasure(Measure):
         points = np.concatenate([x for x, _ in drawn])
         return self._restored(points), self.classes_[np.concatenate([codes for _, codes in drawn])]
 
-    def expectation(
-        self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None
-    ) -> MeasuredValue:
+    def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
         """Return the mean of `loss(X, y)`; parameters as in `Measure.expectation`."""
         centers, components, seed = self._law(classifier, random_state, "expectation")
         losses, masses = self._class_means(loss, components, centers, seed)
@@ -196,7 +194,7 @@ class SmoothedMeasure(Measure):
         if self.class_prior is None:
             return centers.weights, law
         weighted = law * centers.weights[:, None]
-        weighted *= classclass_ratio(self._prior_over(judged), weighted.sum(axis=0))
+        weighted *= class_ratio(self._prior_over(judged), weighted.sum(axis=0))
         weights = weighted.sum(axis=1)
         return weights, np.divide(weighted, weights[:, None], out=law, where=weights[:, None] > 0)
 
@@ -269,9 +267,7 @@ class SmoothedMeasure(Measure):
         region, said = decision_region(classifier, self.classes_, form, centers.features, child(seed, 0))
         return Judged(region, said, encode_labels(self.classes_, region.classes, "labels in y", ""))
 
-    def _centers(
-        self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> Centers:
+    def _centers(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Centers:
         sample = self._fitted_sample()
         if X is None:
             if y is not None or sample_weight is not None:
@@ -325,8 +321,8 @@ class SmoothedMeasure(Measure):
     def _need_codes(self, centers: Centers) -> Ints:
         if centers.codes is None:
             raise ValueError(
-                f"{type(self).__name__} needs the labels of the points it is centred at; got X without y. Pass y, or use "
-                "PosteriorProbability, which does without."
+                f"{type(self).__name__} needs the labels of the points it is centred at; got X without y. Pass y, "
+                "or use PosteriorProbability, which does without."
             )
         return centers.codes
 

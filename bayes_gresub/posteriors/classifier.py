@@ -19,9 +19,9 @@ from bayes_gresub.posteriors.base import Posterior
 class ClassifierPosterior(Posterior):
     """Class probabilities of a scikit-learn classifier, out of fold at the training points.
 
-    The estimator is cloned and refitted on the sample. At a training point the probabilities come from a fit that did not see
-    it: in-sample probabilities confirm the labels that they were fitted to. A model trained elsewhere is passed as
-    scikit-learn's FrozenEstimator and used as it is.
+    The estimator is cloned and refitted on the sample. At a training point the probabilities come from a fit that did
+    not see it: in-sample probabilities confirm the labels that they were fitted to. A model trained elsewhere is
+    passed as scikit-learn's FrozenEstimator and used as it is.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ class KNN(Posterior):
     .. math:: \hat P(Y = y \mid x) = \frac1k \sum_{j=1}^{k} I(y^j(x) = y)
 
     At a training point the point itself is the first of its k neighbours, by its index, so that k=1 gives plain
-    resubstitution even where rows are duplicated. Points tied at the k-th distance share the votes that are left, so that
-    the order of the rows never matters.
+    resubstitution even where rows are duplicated. Points tied at the k-th distance share the votes that are left, so
+    that the order of the rows never matters.
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ class KNN(Posterior):
             raise ValueError(f"k must be a whole number of at least 1; got k={self.k!r}.")
         if self.k > len(sample.features):
             raise ValueError(
-                f"k must be at most the number of training points; got k={self.k} with n={len(sample.features)}. Lower k."
+                f"k must be at most the number of training points; got k={self.k} with n={len(sample.features)}. "
+                "Lower k."
             )
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
@@ -70,9 +71,7 @@ class KNN(Posterior):
         """Return the share of votes at the rows of X, shape (m, c)."""
         features, _ = read_features(X)
         if features.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X must have the {self.n_features_in_} features seen in fit; got {features.shape[1]}."
-            )
+            raise ValueError(f"X must have the {self.n_features_in_} features seen in fit; got {features.shape[1]}.")
         return self._votes(to_units(features, self.feature_scale_), self.k)
 
     def training_proba(self) -> Floats:

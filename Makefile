@@ -1,0 +1,42 @@
+# Each target sets up what it needs; a second run installs nothing. Any Python 3.11+ will do: make PYTHON=python3.12
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long bench lint clean
+
+help:
+	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
+	@echo "make test       lint, types, tests, doctests"
+	@echo "make test-long  the checks that take longer"
+	@echo "make bench      benchmarks, as ratios against scikit-learn; writes benchmarks/results/"
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/bayes-gresub demo --plot demo.png
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not long"
+
+test-long: $(READY)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m long
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.run
+
+clean:
+	rm -rf $(VENV) build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,78 @@
+"""The command line: parsing and printing only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="How wrong will a classifier be? Estimates from its training data alone, without retraining it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+@app.command("list")
+def list_estimators() -> None:
+    """Name every estimator, with one line on when to use it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from bayes_gresub.registry import estimators
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("name", "kind", "what it is"):
+        table.add_column(title)
+    for entry in estimators():
+        table.add_row(entry.name, entry.kind, entry.summary)
+    Console().print(table)
+
+
+@app.command()
+def demo(
+    plot: Annotated[Path, typer.Option(help="Where to write the figure.")] = Path("demo.png"),
+    size: Annotated[int, typer.Option(min=20, max=400, help="Training points drawn from the data set.")] = 60,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the training set and of sampled points.")] = 0,
+) -> None:
+    """Estimate one classifier's error with every estimator, on data that come with scikit-learn."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from bayes_gresub.demo import breast_cancer_demo
+
+    result = breast_cancer_demo(size=size, seed=seed)
+    console = Console()
+    console.print(f"Data: breast_cancer, {size} training points, {result.n_held_out} held out.")
+    console.print("Classifier: StandardScaler and RBF-SVM. The estimators see the training points only.\n")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("estimator")
+    for title in ("error", "s.e.", "off by", "ms"):
+        table.add_column(title, justify="right")
+    table.add_column("how")
+    for name, estimate in result.estimates.items():
+        how = estimate.computation
+        table.add_row(
+            name,
+            f"{estimate.value:.4f}",
+            "exact" if how.exact else f"{estimate.std_error:.4f}",
+            f"{estimate.value - result.held_out_error:+.4f}",
+            f"{how.seconds * 1e3:.1f}",
+            how.method,
+        )
+    table.add_section()
+    table.add_row("held-out error", f"{result.held_out_error:.4f}", f"{result.held_out_std_error:.4f}", "", "", "truth")
+    table.add_row("majority class", f"{result.majority_class_error:.4f}", "", "", "", "for comparison")
+    console.print(table)
+    console.print(
+        "\ns.e.: Monte-Carlo standard error of a sampled estimate; none of its bias or variance over samples."
+    )
+    result.plot(plot)
+    console.print(f"Figure: {plot}")

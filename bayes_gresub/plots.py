@@ -1,0 +1,67 @@
+"""Figures of computed results: each takes data and an Axes and returns the Axes. Nothing is estimated here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bayes_gresub.estimate import ErrorEstimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
+"""Colours of Okabe and Ito, which colour-blind readers can tell apart."""
+
+
+def plot_estimates(
+    estimates: Mapping[str, ErrorEstimate], reference: float | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw one row per estimate, exact ones filled, with the majority-class error and a reference line.
+
+    Parameters
+    ----------
+    estimates : mapping from name to ErrorEstimate
+    reference : float, optional
+        An error to compare with, such as that on held-out data.
+    ax : Axes, optional
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.neighbors import NearestCentroid
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> estimate = bg.Bolstered().fit(X, y).error(NearestCentroid().fit(X, y))
+    >>> plot_estimates({"bolstered": estimate}).get_xlabel()
+    'estimated error (probability)'
+    """
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(7, 0.32 * len(estimates) + 1.4), layout="constrained")
+    names = list(estimates)
+    for row, name in enumerate(names):
+        estimate = estimates[name]
+        ax.errorbar(
+            estimate.value,
+            row,
+            xerr=2 * estimate.std_error,
+            fmt="o",
+            color=BLUE,
+            markerfacecolor=BLUE if estimate.computation.exact else "white",
+            capsize=2,
+        )
+    if reference is not None:
+        ax.axvline(reference, color=ORANGE, linestyle="--", label="error on held-out data")
+    ax.plot([], [], "o", color=BLUE, label="exact")
+    ax.plot([], [], "o", color=BLUE, markerfacecolor="white", label="sampled (bar: 2 Monte-Carlo standard errors)")
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlim(left=0)
+    ax.set_xlabel("estimated error (probability)")
+    ax.set_ylabel("estimator")
+    ax.grid(axis="x", color="#dddddd")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3)
+    return ax

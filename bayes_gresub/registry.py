@@ -1,0 +1,176 @@
+"""The registry: every estimator by name, for the command line, comparisons, studies and the contract tests."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
+from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
+from bayes_gresub.posteriors import KNN
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One named estimator.
+
+    Attributes
+    ----------
+    name : str
+    kind : "measure" or "resampler"
+        Which interface it has: `fit(X, y).error(classifier)` or `error(rule, X, y)`.
+    summary : str
+        What it is and when to use it, in one line.
+    make : callable
+        Makes it; takes the constructor's keyword arguments.
+    """
+
+    name: str
+    kind: str
+    summary: str
+    make: Callable[..., Any]
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(name: str, kind: str, summary: str, make: Callable[..., Any]) -> None:
+    """Add an estimator to the registry; the contract tests then run over it.
+
+    Examples
+    --------
+    >>> register("resub", "measure", "again", Empirical)
+    Traceback (most recent call last):
+    ValueError: an estimator named 'resub' is registered already. Choose another name.
+    """
+    if name in _ENTRIES:
+        raise ValueError(f"an estimator named {name!r} is registered already. Choose another name.")
+    if kind not in ("measure", "resampler"):
+        raise ValueError(f"kind must be 'measure' or 'resampler'; got {kind!r}.")
+    _ENTRIES[name] = Entry(name, kind, summary, make)
+
+
+def estimators(kind: str | None = None) -> list[Entry]:
+    """Return the registered estimators, in the order of registration, of one kind or all.
+
+    Examples
+    --------
+    >>> [entry.name for entry in estimators("measure")][:2]
+    ['resub', 'bolstered']
+    """
+    return [entry for entry in _ENTRIES.values() if kind in (None, entry.kind)]
+
+
+def make_estimator(name: str, **parameters: Any) -> Any:
+    """Return a new estimator by name, `parameters` handed to its constructor.
+
+    Examples
+    --------
+    >>> make_estimator("3nn-pp")
+    PosteriorProbability(posterior=KNN())
+    """
+    if name not in _ENTRIES:
+        near = difflib.get_close_matches(name, _ENTRIES, n=len(_ENTRIES), cutoff=0.4)
+        rest = sorted(set(_ENTRIES) - set(near))
+        raise ValueError(f"unknown estimator {name!r}; the names are {', '.join([*near, *rest])}.")
+    return _ENTRIES[name].make(**parameters)
+
+
+def _with(measure: type, **fixed: Callable[[], Any] | str | bool) -> Callable[..., Any]:
+    """Return a maker of `measure`; callables among the fixed parameters make their value anew each time."""
+
+    def make(**parameters: Any) -> Any:
+        made = {name: value() if callable(value) else value for name, value in fixed.items()}
+        return measure(**(made | parameters))
+
+    return make
+
+
+def _as_given(kind: type, *args: Any) -> Callable[[], Any]:
+    return lambda: kind(*args, standardize=None)
+
+
+register("resub", "measure", "plain resubstitution: share of training points misclassified; optimistic", Empirical)
+register(
+    "bolstered", "measure", "a spherical Gaussian about each point: the first choice for smooth classifiers", Bolstered
+)
+register(
+    "semi-bolstered",
+    "measure",
+    "kernels at correctly classified points only: for classifiers that overfit, such as 3NN",
+    _with(Bolstered, semi=True),
+)
+register(
+    "ball-bolstered",
+    "measure",
+    "a uniform ball about each point: bounded kernels",
+    _with(Bolstered, kernel=UniformBall),
+)
+register(
+    "nb-bolstered",
+    "measure",
+    "a width per class and feature (Naive-Bayes): many features, images",
+    _with(Bolstered, kernel=DiagonalGaussian),
+)
+register(
+    "full-bolstered",
+    "measure",
+    "kernels shaped like the class covariance: correlated features, enough points",
+    _with(Bolstered, kernel=FullGaussian),
+)
+register(
+    "3nn-pp",
+    "measure",
+    "posterior probability from 3 nearest neighbours: fastest, never sampled",
+    _with(PosteriorProbability, posterior=lambda: KNN(3)),
+)
+register(
+    "bolstered-3nn-pp",
+    "measure",
+    "spherical Gaussian and 3NN posterior, integrated: lowest RMS for most classifiers in our rerun of the paper",
+    _with(BolsteredPosterior, posterior=lambda: KNN(3)),
+)
+register(
+    "bolstered-3nn-pp-product",
+    "measure",
+    "the paper's product form: no measure, strongly optimistic; for comparison",
+    _with(BolsteredPosterior, posterior=lambda: KNN(3), form="product"),
+)
+register(
+    "paper-bolstered",
+    "measure",
+    "bolstered, features as given",
+    _with(Bolstered, kernel=_as_given(SphericalGaussian)),
+)
+register(
+    "paper-semi-bolstered",
+    "measure",
+    "semi-bolstered, features as given",
+    _with(Bolstered, kernel=_as_given(SphericalGaussian), semi=True),
+)
+register(
+    "paper-nb-bolstered",
+    "measure",
+    "nb-bolstered, features as given and ties counted as printed",
+    _with(Bolstered, kernel=lambda: DiagonalGaussian(ties="zero", standardize=None)),
+)
+register(
+    "paper-3nn-pp",
+    "measure",
+    "3nn-pp, features as given",
+    _with(PosteriorProbability, posterior=_as_given(KNN, 3)),
+)
+register(
+    "paper-bolstered-3nn-pp",
+    "measure",
+    "bolstered-3nn-pp (integrated), features as given",
+    _with(BolsteredPosterior, kernel=_as_given(SphericalGaussian), posterior=_as_given(KNN, 3)),
+)
+register(
+    "paper-bolstered-3nn-pp-product",
+    "measure",
+    "bolstered-3nn-pp as printed: the product form, features as given",
+    _with(BolsteredPosterior, kernel=_as_given(SphericalGaussian), posterior=_as_given(KNN, 3), form="product"),
+)
