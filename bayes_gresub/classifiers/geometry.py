@@ -121,21 +121,24 @@ class KernelMachine:
         return replace(self, before=step.then(self.before))
 
     def _decisions(self, points: Floats) -> Floats:
-        x = self.before(points)
-        product = x @ self.vectors.T
+        return self._gram(self.before(points)) @ self.weights + self.intercept
+
+    def _gram(self, x: Floats) -> Floats:
         if self.kernel == "rbf":
-            product *= 2
-            product -= np.einsum("nd,nd->n", self.vectors, self.vectors)
-            product -= np.einsum("nd,nd->n", x, x)[:, None]
-            product *= self.gamma
-            gram = np.exp(product, out=product)
-        elif self.kernel == "poly":
-            gram = (self.gamma * product + self.coef0) ** self.degree
-        elif self.kernel == "sigmoid":
-            gram = np.tanh(self.gamma * product + self.coef0)
-        else:
-            gram = product
-        return gram @ self.weights + self.intercept
+            # -gamma |x - s|^2 as one product, with the squares as two more coordinates.
+            left = np.empty((len(x), x.shape[1] + 2))
+            np.multiply(x, 2 * self.gamma, out=left[:, :-2])
+            left[:, -2] = -self.gamma * np.einsum("nd,nd->n", x, x)
+            left[:, -1] = -self.gamma
+            squares = np.einsum("nd,nd->n", self.vectors, self.vectors)
+            exponent = left @ np.vstack([self.vectors.T, np.ones(len(squares)), squares])
+            return np.exp(exponent, out=exponent)
+        product = x @ self.vectors.T
+        if self.kernel == "poly":
+            return (self.gamma * product + self.coef0) ** self.degree
+        if self.kernel == "sigmoid":
+            return np.tanh(self.gamma * product + self.coef0)
+        return product
 
     def _labels(self, points: Floats) -> Ints:
         first = self._decisions(points) > 0

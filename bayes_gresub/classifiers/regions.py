@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from bayes_gresub.classifiers.geometry import Geometry, KernelMachine, Neighbors, geometry
+from bayes_gresub.classifiers.geometry import Geometry, KernelMachine, Linear, Neighbors, geometry
 from bayes_gresub.classifiers.inputs import InputFormat, Labels, encode_labels
 from bayes_gresub.components import Floats, Ints
 
@@ -33,7 +33,7 @@ class Region:
 
     def labels(self, points: Floats) -> Ints:
         """Return the class code of each point (m, d), by a matrix product where one gives the same as `predict`."""
-        if isinstance(self.geometry, KernelMachine | Neighbors):
+        if isinstance(self.geometry, Linear | KernelMachine | Neighbors):
             return self.geometry.labels(points)
         return self.predict(points)
 

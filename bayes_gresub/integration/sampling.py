@@ -28,6 +28,7 @@ CHUNK_ELEMENTS = 2**20
 """Numbers in one batch of points, so that memory does not grow with n (8 MiB a copy)."""
 
 _BITS = 30
+_DIGITS = np.left_shift(np.uint32(1), np.arange(_BITS - 1, -1, -1, dtype=np.uint32))
 
 PointFunction = Callable[[Floats, Ints], Floats]
 """Maps points (m, d) and the index of the component each was drawn from, (m,), to values (m, q)."""
@@ -120,45 +121,39 @@ def sampled_means(
     return means
 
 
-def scramble(dim: int, start: int, stop: int, seed: np.random.SeedSequence) -> Floats:
-    """Return points start..stop of the scrambled Sobol' sequence of this seed, in the open unit cube.
+def scrambles(dim: int, start: int, stop: int, seeds: Sequence[np.random.SeedSequence]) -> Floats:
+    """Return points start..stop of one scrambled Sobol' sequence per seed, shape (seeds, stop - start, dim).
 
     The sequence is scrambled as Matousek (1998) proposed: the digits of every coordinate are multiplied by a random
-    lower triangular binary matrix and shifted. Any stretch can be made without what comes before it.
+    lower triangular binary matrix and shifted. Any stretch can be made without what comes before it. All points lie in
+    the open unit cube.
 
     Examples
     --------
     >>> import numpy as np
-    >>> u = scramble(1, 0, 4, np.random.SeedSequence(0))
-    >>> sorted((4 * u[:, 0]).astype(int).tolist())
+    >>> u = scrambles(1, 0, 4, [np.random.SeedSequence(0)])
+    >>> sorted((4 * u[0, :, 0]).astype(int).tolist())
     [0, 1, 2, 3]
     """
     log_size = max(1, int(stop - 1).bit_length())
-    rng = np.random.Generator(np.random.PCG64(seed))
-    rows = rng.integers(2**_BITS, size=(dim, _BITS), dtype=np.uint32)
-    shift = rng.integers(2**_BITS, size=dim, dtype=np.uint32)
-    digit = np.left_shift(np.uint32(1), np.arange(_BITS - 1, -1, -1, dtype=np.uint32))
-    rows = (rows & ~(2 * digit - 1)) | digit
-    directions = _directions(dim, log_size)
-    bits = np.bitwise_count(rows[:, :, None] & directions[:, None, :]) & 1
-    scrambled = (bits * digit[:, None]).sum(axis=1, dtype=np.uint32)
+    bits = np.stack([np.random.Generator(np.random.PCG64(s)).integers(2**_BITS, size=(dim, 1 + _BITS)) for s in seeds])
+    shift, rows = bits[:, None, :, 0].astype(np.uint32), bits[:, :, 1:].astype(np.uint32)
+    rows = (rows & ~(2 * _DIGITS - 1)) | _DIGITS
+    parity = np.bitwise_count(rows[..., None] & _directions(dim, log_size)[:, None, :]) & 1
+    scrambled = (parity * _DIGITS[:, None]).sum(axis=2, dtype=np.uint32)
 
     low = min(log_size, max(1, int(stop - start - 1).bit_length()))
-    points = shift[None, :]
+    points = np.empty((len(seeds), 1 << low, dim), dtype=np.uint32)
+    points[:, :1] = shift
     for j in range(low):
-        points = np.concatenate([points, points ^ scrambled[:, j]])
+        np.bitwise_xor(points[:, : 1 << j], scrambled[:, None, :, j], out=points[:, 1 << j : 2 << j])
     parts = []
     for high in range(start >> low, ((stop - 1) >> low) + 1):
-        offset = np.uint32(0) if high == 0 else _high_part(high, low, scrambled)
         begin, end = max(start - (high << low), 0), min(stop - (high << low), 1 << low)
-        parts.append(points[begin:end] ^ offset)
-    digits = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        chosen = [low + j for j in range(high.bit_length()) if high >> j & 1]
+        parts.append(points[:, begin:end] ^ np.bitwise_xor.reduce(scrambled[..., chosen], axis=2)[:, None])
+    digits = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     return (digits.astype(np.float64) + 0.5) * 2.0**-_BITS
-
-
-def _high_part(high: int, low: int, scrambled: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    chosen = [low + j for j in range(high.bit_length()) if high >> j & 1]
-    return np.asarray(np.bitwise_xor.reduce(scrambled[:, chosen], axis=1), dtype=np.uint32)
 
 
 @lru_cache(maxsize=64)
@@ -184,13 +179,14 @@ def _similar_together(components: Components) -> Ints:
     if n_groups * 2 > len(components):
         return np.arange(len(components))
     deviations = components.feature_deviations()[counts > 0].mean(axis=0)
-    scaled = components.centers * np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
-    scaled = scaled - scaled.mean(axis=0)
+    # Distances count in units of the spread, so that the order does not depend on the units of the features.
+    unit = np.divide(1.0, deviations**2, out=np.zeros_like(deviations), where=deviations > 0)
+    middle = components.centers.mean(axis=0)
     position = np.empty(len(components))
     for g in np.flatnonzero(counts):
-        members = group == g
-        inside = scaled[members]
-        position[members] = inside @ inside.mean(axis=0)
+        members = np.flatnonzero(group == g)
+        inside = components.centers[members]
+        position[members] = inside @ ((inside.mean(axis=0) - middle) * unit)
     return np.lexsort((position, group))
 
 
@@ -218,7 +214,7 @@ def _replicates(
     def batch(some: Sequence[int], begin: int) -> Floats:
         end = min(begin + step, k)
         part = components.take(slice(begin, end))
-        u = np.stack([_uniforms(size, begin * block, end * block, child(seed, r)) for r in some])
+        u = _uniforms(size, begin * block, end * block, [child(seed, r) for r in some])
         z = components.law.from_uniforms(u, dim).reshape(len(some), end - begin, block, dim)
         owners = np.tile(np.repeat(owner[begin:end], block), len(some))
         means = []
@@ -239,10 +235,15 @@ def _replicates(
     return np.concatenate(by_group, axis=1)
 
 
-def _uniforms(size: int, start: int, stop: int, seed: np.random.SeedSequence) -> Floats:
-    """Return numbers start..stop of the replicate with this seed, shape (stop - start, size)."""
+def _uniforms(size: int, start: int, stop: int, seeds: Sequence[np.random.SeedSequence]) -> Floats:
+    """Return numbers start..stop of the replicates with these seeds, shape (seeds, stop - start, size)."""
     if size <= MAX_SOBOL_DIMENSION:
-        return scramble(size, start, stop, seed)
+        return scrambles(size, start, stop, seeds)
+    return np.stack([_independent(size, start, stop, seed) for seed in seeds])
+
+
+def _independent(size: int, start: int, stop: int, seed: np.random.SeedSequence) -> Floats:
     generator = np.random.PCG64(seed)
     generator.advance(start * size)
+    # random() may give 0, whose normal quantile is infinite.
     return np.maximum(np.random.Generator(generator).random((stop - start, size)), 2.0**-60)

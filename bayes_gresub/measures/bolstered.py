@@ -127,7 +127,10 @@ class Bolstered(SmoothedMeasure):
 
 def fitted_kernel(kernel: Kernel | None, sample: Sample, seed: np.random.SeedSequence) -> Kernel:
     """Return a fitted copy of the kernel, the spherical Gaussian by default."""
-    chosen = SphericalGaussian() if kernel is None else kernel
-    if not isinstance(chosen, Kernel):
+    if kernel is None:
+        chosen: Kernel = SphericalGaussian()
+    elif isinstance(kernel, Kernel):
+        chosen = kernel.restricted_to(sample.rows, sample.n_given)
+    else:
         raise TypeError(f"kernel must be a Kernel such as SphericalGaussian(); got {kernel!r}.")
-    return chosen.restricted_to(sample.rows, sample.n_given).fit(sample.features, sample.labels, random_state=seed)
+    return chosen.fit(sample.features, sample.labels, random_state=seed)

@@ -87,7 +87,7 @@ class PosteriorProbability(SmoothedMeasure):
 
 def fitted_posterior(posterior: Any, sample: Sample, weighted: bool) -> Posterior:
     """Return a fitted copy of the posterior, KNN(3) by default."""
-    chosen = KNN(3) if posterior is None else as_posterior(posterior)
+    chosen = KNN(3) if posterior is None else clone(as_posterior(posterior))
     features = sample.format.restore(sample.features, sample.format.feature_names)
-    fitted: Posterior = clone(chosen).fit(features, sample.labels, sample.weights if weighted else None)
+    fitted: Posterior = chosen.fit(features, sample.labels, sample.weights if weighted else None)
     return fitted

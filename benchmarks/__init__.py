@@ -1,0 +1,1 @@
+"""Benchmarks: claims of speed and of sampling error, as ratios measured in one run."""

@@ -1,0 +1,26 @@
+"""Run the benchmarks: all, or those named on the command line (speed, sampler, scale)."""
+
+from __future__ import annotations
+
+import sys
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks import sampler, scale, speed
+
+BENCHMARKS = {"speed": speed.main, "sampler": sampler.main, "scale": scale.main}
+
+
+def main() -> None:
+    """Run the benchmarks named, all by default, each on one thread."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        sys.exit(f"unknown benchmark {unknown}; the names are {', '.join(BENCHMARKS)}")
+    with threadpool_limits(1):
+        for name in names:
+            BENCHMARKS[name]()
+
+
+if __name__ == "__main__":
+    main()
