@@ -51,10 +51,13 @@ def plot_estimates(
             markerfacecolor=BLUE if estimate.computation.exact else "white",
             capsize=2,
         )
+    known = [estimate for estimate in estimates.values() if estimate.replicate_confusions is not None]
+    if known:
+        ax.axvline(known[0].majority_class_error, color=GREY, linestyle=":", label="always the most frequent class")
     if reference is not None:
         ax.axvline(reference, color=ORANGE, linestyle="--", label="error on held-out data")
     ax.plot([], [], "o", color=BLUE, label="exact")
-    ax.plot([], [], "o", color=BLUE, markerfacecolor="white", label="sampled (bar: 2 Monte-Carlo standard errors)")
+    ax.plot([], [], "o", color=BLUE, markerfacecolor="white", label="sampled, ± 2 Monte-Carlo standard errors")
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlim(left=0)
@@ -63,5 +66,5 @@ def plot_estimates(
     ax.grid(axis="x", color="#dddddd")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3)
+    ax.legend(fontsize="small", loc="upper right", framealpha=0.9, edgecolor="none")
     return ax

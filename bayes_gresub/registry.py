@@ -129,7 +129,7 @@ register(
 register(
     "bolstered-3nn-pp",
     "measure",
-    "spherical Gaussian and 3NN posterior, integrated: lowest RMS for most classifiers in our rerun of the paper",
+    "point and label both smoothed, spherical Gaussian and 3NN posterior, integrated: for flexible classifiers",
     _with(BolsteredPosterior, posterior=lambda: KNN(3)),
 )
 register(
