@@ -172,7 +172,8 @@ class Components:
         elif len(self.spread) == 1:
             moved = z @ (scale * self.spread[0].T)
         else:
-            moved = z @ (scale * self.spread.swapaxes(1, 2))[self.group]
+            moved = z @ self.spread[self.group].swapaxes(1, 2)
+            moved *= scale
         moved += self.centers[:, None, :]
         return moved
 

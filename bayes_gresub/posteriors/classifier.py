@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import cross_val_predict
+from sklearn.utils.validation import has_fit_parameter
 
 from bayes_gresub.classifiers.inputs import encode_labels
 from bayes_gresub.components import Floats
@@ -54,6 +55,12 @@ class ClassifierPosterior(Posterior):
         labels = np.asarray(y)
         self.classes_, counts = np.unique(labels, return_counts=True)
         self._frozen = isinstance(self.estimator, FrozenEstimator)
+        weightless = not self._frozen and not has_fit_parameter(self.estimator, "sample_weight")
+        if sample_weight is not None and weightless:
+            raise ValueError(
+                f"{type(self.estimator).__name__} takes no sample_weight in fit. Use an estimator that does, or "
+                "leave the weights out."
+            )
         params = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_ = self.estimator if self._frozen else clone(self.estimator).fit(X, labels, **params)
         if self._frozen or self.cv is None:
