@@ -171,6 +171,11 @@ class Components:
             moved = z * (scale * self.spread[self.group])[:, None, :]
         elif len(self.spread) == 1:
             moved = z @ (scale * self.spread[0].T)
+        elif len(self.spread) < len(self):
+            moved = np.empty((*z.shape[:-1], self.centers.shape[1]))
+            for g in np.unique(self.group):
+                members = self.group == g
+                moved[..., members, :, :] = z[..., members, :, :] @ (scale * self.spread[g].T)
         else:
             moved = z @ self.spread[self.group].swapaxes(1, 2)
             moved *= scale

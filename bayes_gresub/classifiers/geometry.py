@@ -121,17 +121,19 @@ class KernelMachine:
         return replace(self, before=step.then(self.before))
 
     def _decisions(self, points: Floats) -> Floats:
-        return self._gram(self.before(points)) @ self.weights + self.intercept
+        return self._gram(self.before(points), np.float64) @ self.weights + self.intercept
 
-    def _gram(self, x: Floats) -> Floats:
+    def _gram(self, x: Floats, dtype: type[np.floating[Any]]) -> NDArray[Any]:
         if self.kernel == "rbf":
             # -gamma |x - s|^2 as one product, with the squares as two more coordinates.
-            left = np.empty((len(x), x.shape[1] + 2))
-            np.multiply(x, 2 * self.gamma, out=left[:, :-2])
+            center = self.vectors.mean(axis=0)
+            x, vectors = x - center, self.vectors - center
+            left = np.empty((len(x), x.shape[1] + 2), dtype=dtype)
+            np.multiply(x, 2 * self.gamma, out=left[:, :-2], casting="same_kind")
             left[:, -2] = -self.gamma * np.einsum("nd,nd->n", x, x)
             left[:, -1] = -self.gamma
-            squares = np.einsum("nd,nd->n", self.vectors, self.vectors)
-            exponent = left @ np.vstack([self.vectors.T, np.ones(len(squares)), squares])
+            squares = np.einsum("nd,nd->n", vectors, vectors)
+            exponent = left @ np.vstack([vectors.T, np.ones(len(squares)), squares]).astype(dtype)
             return np.exp(exponent, out=exponent)
         product = x @ self.vectors.T
         if self.kernel == "poly":
@@ -141,7 +143,10 @@ class KernelMachine:
         return product
 
     def _labels(self, points: Floats) -> Ints:
-        first = self._decisions(points) > 0
+        # Single precision is twice as quick; where it could matter, the check against predict fails.
+        dtype = np.float32 if self.kernel == "rbf" else np.float64
+        gram = self._gram(self.before(points), dtype)
+        first = gram @ self.weights.astype(dtype) + self.intercept > 0
         if self.n_classes == 2:
             return np.where(first[:, 0], self.pairs[0, 0], self.pairs[0, 1])
         rows = np.arange(len(points))
@@ -318,5 +323,5 @@ def _neighbors(classifier: KNeighborsClassifier) -> Neighbors | None:
         return None
     if not isinstance(points, np.ndarray) or len(points) > MAX_DENSE_NEIGHBORS:
         return None
-    votes = NeighborVotes(points.astype(float), np.asarray(codes, dtype=np.intp), len(classifier.classes_))
+    votes = NeighborVotes(points.astype(float), np.asarray(codes, dtype=np.intp), len(classifier.classes_), single=True)
     return Neighbors(votes, classifier.n_neighbors, AffineMap.identity(points.shape[1]))

@@ -44,8 +44,9 @@ class BolsteredPosterior(SmoothedMeasure):
         The formula above, or the paper's product of the two error masses, :math:`\frac1n \sum_i \mu_i(\psi \ne Y_i)\,
         \hat P(\psi(X_i) \ne Y \mid X = X_i)`. The product is not additive, hence no measure, and has a value and
         contributions only. The paper's claims were found true of the integrated form and false of the product.
-    n_points : int, default 64
-        Sampled points per training point, rounded up to 8 times a power of two.
+    n_points : int, default 32
+        Sampled points per training point, rounded up to 8 times a power of two. At 32 the sampling adds less than 5%
+        to the estimator's variance over data sets.
     tol : float, optional
         Add points until the Monte-Carlo standard error is at most this.
     n_jobs : int, optional
@@ -74,7 +75,7 @@ class BolsteredPosterior(SmoothedMeasure):
         posterior: Any = None,
         form: str = "integrated",
         *,
-        n_points: int = 64,
+        n_points: int = 32,
         tol: float | None = None,
         n_jobs: int | None = None,
         sampling: str = "mixture",
@@ -116,7 +117,7 @@ class BolsteredPosterior(SmoothedMeasure):
 
     def _law_at(self, points: Floats, owners: Ints, at_centers: Floats) -> Floats:
         """Return the posterior at the points themselves."""
-        return self.posterior_.predict_proba(self._restored(points))
+        return self.posterior_.sampled_proba(self._restored(points))
 
     def _before_judging(self, classifier: Any) -> None:
         self.posterior_.warn_if_same(classifier)
@@ -141,7 +142,7 @@ class BolsteredPosterior(SmoothedMeasure):
 
         def pairs(points: Floats, _: Ints) -> Floats:
             law = np.zeros((len(points), c))
-            law[:, judged.codes_of_classes] = self.posterior_.predict_proba(self._restored(points))
+            law[:, judged.codes_of_classes] = self.posterior_.sampled_proba(self._restored(points))
             return (law[:, :, None] * identity[region.labels(points)][:, None, :]).reshape(len(points), -1)
 
         def reduced(means: Floats) -> list[Outcome]:

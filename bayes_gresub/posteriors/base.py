@@ -33,6 +33,10 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
         """Return the most probable class at the rows of X."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
+    def sampled_proba(self, X: ArrayLike) -> Floats:
+        """Return P(y | x) at sampled points, where single precision is enough."""
+        return self.predict_proba(X)
+
     @property
     def space(self) -> str:
         """Return in words the space that the posterior works in."""

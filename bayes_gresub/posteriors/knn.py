@@ -60,6 +60,7 @@ class KNN(Posterior):
         self._units = to_units(sample.features, self.feature_scale_)
         weights = None if sample_weight is None else sample.weights
         self._votes = NeighborVotes(self._units, sample.codes, len(sample.classes), weights)
+        self._quick_votes = NeighborVotes(self._units, sample.codes, len(sample.classes), weights, single=True)
         return self
 
     @property
@@ -69,11 +70,18 @@ class KNN(Posterior):
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the share of votes at the rows of X, shape (m, c)."""
-        features, _ = read_features(X)
-        if features.shape[1] != self.n_features_in_:
-            raise ValueError(f"X must have the {self.n_features_in_} features seen in fit; got {features.shape[1]}.")
-        return self._votes(to_units(features, self.feature_scale_), self.k)
+        return self._votes(self._read(X), self.k)
+
+    def sampled_proba(self, X: ArrayLike) -> Floats:
+        """Return the share of votes at sampled points, ranked in single precision."""
+        return self._quick_votes(self._read(X), self.k)
 
     def training_proba(self) -> Floats:
         """Return the share of votes at the training points, each its own first neighbour."""
         return self._votes(self._units, self.k, own=np.arange(len(self._units)))
+
+    def _read(self, X: ArrayLike) -> Floats:
+        features, _ = read_features(X)
+        if features.shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have the {self.n_features_in_} features seen in fit; got {features.shape[1]}.")
+        return to_units(features, self.feature_scale_)
