@@ -141,15 +141,21 @@ class Components:
             group=np.where(rows, len(self.spread), self.group),
         )
 
+    def in_standard_space(self, direction: Floats) -> Floats:
+        """Return T' a for each group's map T, shape (k, p): how a'x depends on the standard draw."""
+        if self.spread.ndim == 1:
+            per_group = self.spread[:, None] * direction
+        elif self.spread.ndim == 2:
+            per_group = self.spread * direction
+        else:
+            per_group = np.einsum("gdp,d->gp", self.spread, direction)
+        return per_group[self.group]
+
     def deviation_along(self, direction: Floats) -> Floats:
         """Return |T_i' a|, the scale of a'x under each component, shape (k,)."""
         if self.spread.ndim == 1:
-            per_group = self.spread * np.linalg.norm(direction)
-        elif self.spread.ndim == 2:
-            per_group = np.linalg.norm(self.spread * direction, axis=1)
-        else:
-            per_group = np.linalg.norm(np.einsum("gdp,d->gp", self.spread, direction), axis=1)
-        return np.asarray(per_group[self.group])
+            return self.spread[self.group] * np.linalg.norm(direction)
+        return np.linalg.norm(self.in_standard_space(direction), axis=1)
 
     def feature_deviations(self) -> Floats:
         """Return the scale of each coordinate per group, shape (g, d)."""

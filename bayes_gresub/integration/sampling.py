@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
-from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
 from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.integration.sobol import scrambles
 from bayes_gresub.seeds import child
 
 REPLICATES = 8
@@ -26,9 +24,6 @@ MAX_SOBOL_DIMENSION = 200
 
 CHUNK_ELEMENTS = 2**20
 """Numbers in one batch of points, so that memory does not grow with n (8 MiB a copy)."""
-
-_BITS = 30
-_DIGITS = np.left_shift(np.uint32(1), np.arange(_BITS - 1, -1, -1, dtype=np.uint32))
 
 PointFunction = Callable[[Floats, Ints], Floats]
 """Maps points (m, d) and the index of the component each was drawn from, (m,), to values (m, q)."""
@@ -94,11 +89,12 @@ def sampled_means(
     -------
     ndarray of shape (len(scales), replicates, k, q)
     """
-    order = _similar_together(components)
-    sorted_components = components.take(order)
+    order, leading = _arrangement(components)
+    ordered = components.take(order)
 
     def run(first: int, last: int) -> Floats:
-        values = _replicates(sorted_components, order, function, range(first, last), n_points, seed, scales, n_jobs)
+        replicates = range(first, last)
+        values = _replicates(ordered, order, leading, function, replicates, n_points, seed, scales, n_jobs)
         result = np.empty_like(values)
         result[:, :, order] = values
         return result
@@ -121,78 +117,49 @@ def sampled_means(
     return means
 
 
-def scrambles(dim: int, start: int, stop: int, seeds: Sequence[np.random.SeedSequence]) -> Floats:
-    """Return points start..stop of one scrambled Sobol' sequence per seed, shape (seeds, stop - start, dim).
+def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
+    """Return the order in which components get their blocks, and per group the direction that leads.
 
-    The sequence is scrambled as Matousek (1998) proposed: the digits of every coordinate are multiplied by a random
-    lower triangular binary matrix and shifted. Any stretch can be made without what comes before it. All points lie in
-    the open unit cube.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> u = scrambles(1, 0, 4, [np.random.SeedSequence(0)])
-    >>> sorted((4 * u[0, :, 0]).astype(int).tolist())
-    [0, 1, 2, 3]
+    Components are ordered by group, then along the line from the centre of all to the group's centre, and that line
+    is made the first coordinate of the standard draws: classes differ most along it, and Sobol' points are most even in
+    single coordinates. Neither changes the law of any component's points.
     """
-    log_size = max(1, int(stop - 1).bit_length())
-    bits = np.stack([np.random.Generator(np.random.PCG64(s)).integers(2**_BITS, size=(dim, 1 + _BITS)) for s in seeds])
-    shift, rows = bits[:, None, :, 0].astype(np.uint32), bits[:, :, 1:].astype(np.uint32)
-    rows = (rows & ~(2 * _DIGITS - 1)) | _DIGITS
-    parity = np.bitwise_count(rows[..., None] & _directions(dim, log_size)[:, None, :]) & 1
-    scrambled = (parity * _DIGITS[:, None]).sum(axis=2, dtype=np.uint32)
-
-    low = min(log_size, max(1, int(stop - start - 1).bit_length()))
-    points = np.empty((len(seeds), 1 << low, dim), dtype=np.uint32)
-    points[:, :1] = shift
-    for j in range(low):
-        np.bitwise_xor(points[:, : 1 << j], scrambled[:, None, :, j], out=points[:, 1 << j : 2 << j])
-    parts = []
-    for high in range(start >> low, ((stop - 1) >> low) + 1):
-        begin, end = max(start - (high << low), 0), min(stop - (high << low), 1 << low)
-        chosen = [low + j for j in range(high.bit_length()) if high >> j & 1]
-        parts.append(points[:, begin:end] ^ np.bitwise_xor.reduce(scrambled[..., chosen], axis=2)[:, None])
-    digits = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-    return (digits.astype(np.float64) + 0.5) * 2.0**-_BITS
-
-
-@lru_cache(maxsize=64)
-def _directions(dim: int, log_size: int) -> NDArray[np.uint32]:
-    """Return the Sobol' direction numbers, shape (dim, log_size), read off scipy's unscrambled sequence."""
-    engine = qmc.Sobol(dim, scramble=False, bits=_BITS)
-    directions = np.empty((dim, log_size), dtype=np.uint32)
-    position = 0
-    for j in range(log_size):
-        # scipy walks in Gray-code order, in which point 2^(j+1) - 1 is direction number j itself.
-        target = 2 ** (j + 1) - 1
-        engine.fast_forward(target - position)
-        directions[:, j] = np.round(engine.random(1)[0] * 2**_BITS)
-        position = target + 1
-    return directions
-
-
-def _similar_together(components: Components) -> Ints:
-    """Order components by group, then along the line from the centre of all to the group's centre."""
     group = components.group
     n_groups = len(components.spread)
     counts = np.bincount(group, minlength=n_groups)
     if n_groups * 2 > len(components):
-        return np.arange(len(components))
+        return np.arange(len(components)), None
     deviations = components.feature_deviations()[counts > 0].mean(axis=0)
-    # Distances count in units of the spread, so that the order does not depend on the units of the features.
-    unit = np.divide(1.0, deviations**2, out=np.zeros_like(deviations), where=deviations > 0)
+    # Distances count in units of the spread, so that nothing here depends on the units of the features.
+    per_unit = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
     middle = components.centers.mean(axis=0)
     position = np.empty(len(components))
+    leading = np.zeros((n_groups, components.dim))
+    leading[:, 0] = 1.0
     for g in np.flatnonzero(counts):
         members = np.flatnonzero(group == g)
         inside = components.centers[members]
-        position[members] = inside @ ((inside.mean(axis=0) - middle) * unit)
-    return np.lexsort((position, group))
+        outward = (inside.mean(axis=0) - middle) * per_unit
+        position[members] = (inside * per_unit) @ outward
+        along = components.take(members[:1]).in_standard_space(outward * per_unit)
+        if (length := np.linalg.norm(along)) > 0:
+            leading[g] = along / length
+    return np.lexsort((position, group)), leading
+
+
+def _lead(z: Floats, leading: Floats) -> Floats:
+    """Reflect draws z (..., k, m, p) so that the first axis becomes the direction `leading` (k, p) of each component."""
+    mirror = leading.copy()
+    mirror[:, 0] -= 1.0
+    length = np.linalg.norm(mirror, axis=1, keepdims=True)
+    mirror = np.divide(mirror, length, out=np.zeros_like(mirror), where=length > 1e-12)
+    return z - 2.0 * (z @ mirror[:, :, None]) * mirror[:, None, :]
 
 
 def _replicates(
     components: Components,
     owner: Ints,
+    leading: Floats | None,
     function: PointFunction,
     replicates: range,
     n_points: int,
@@ -216,6 +183,8 @@ def _replicates(
         part = components.take(slice(begin, end))
         u = _uniforms(size, begin * block, end * block, [child(seed, r) for r in some])
         z = components.law.from_uniforms(u, dim).reshape(len(some), end - begin, block, dim)
+        if leading is not None:
+            z = _lead(z, leading[part.group])
         owners = np.tile(np.repeat(owner[begin:end], block), len(some))
         means = []
         for scale in scales:
