@@ -74,4 +74,4 @@ def demo(
         "paper-...: widths and neighbours in the features as given, whose sizes differ here by a factor of 100,000."
     )
     result.plot(plot)
-    console.print(f"Figure: {plot}")
+    console.print(f"Figure: {plot}", markup=False, highlight=False)

@@ -153,9 +153,16 @@ class Components:
 
     def deviation_along(self, direction: Floats) -> Floats:
         """Return |T_i' a|, the scale of a'x under each component, shape (k,)."""
+        # Lengths relative to the largest coordinate: squares of very large or small numbers leave the range of floats.
+        largest = np.abs(direction).max(initial=0.0)
+        if largest == 0:
+            return np.zeros(len(self))
         if self.spread.ndim == 1:
-            return self.spread[self.group] * np.linalg.norm(direction)
-        return np.linalg.norm(self.in_standard_space(direction), axis=1)
+            return self.spread[self.group] * (largest * np.linalg.norm(direction / largest))
+        in_groups = replace(self, group=np.arange(len(self.spread))).in_standard_space(direction)
+        size = np.abs(in_groups).max(axis=1, keepdims=True)
+        scaled = np.divide(in_groups, size, out=np.zeros_like(in_groups), where=size > 0)
+        return (size[:, 0] * np.linalg.norm(scaled, axis=1))[self.group]
 
     def feature_deviations(self) -> Floats:
         """Return the scale of each coordinate per group, shape (g, d)."""

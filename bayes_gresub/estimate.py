@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayes_gresub.classifiers.inputs import Labels
 from bayes_gresub.components import Floats
-from bayes_gresub.readings import class_errors, class_mass, error_mass, expected_cost, with_prior
+from bayes_gresub.readings import class_errors, class_mass, error_mass, expected_cost, prior_ratio, with_prior
 
 THIS_CLASSIFIER = "error of this classifier on the population the sample came from"
 """The estimand of every measure."""
@@ -39,7 +39,7 @@ class Computation:
     space : str
         The space in which widths and neighbours were measured.
     n_predicted : int
-        Points that were classified.
+        Points that were classified: the points that the measure is centred at, and those sampled about them.
     n_replicates : int
         Independent replicates behind the standard error; 1 where exact.
     seconds : float
@@ -138,6 +138,7 @@ class ErrorEstimate:
     @property
     def std_error(self) -> float:
         """Return the Monte-Carlo standard error of `value`, 0 when exact; it says nothing of bias over samples."""
+        self._need_prior("the standard error of an overall error")
         return standard_error(self.replicate_values)
 
     @property
@@ -187,7 +188,9 @@ class ErrorEstimate:
         prior : dict from label to probability, or sequence in the order of `classes`
         """
         probabilities = read_prior(prior, self.classes)
-        confusions = with_prior(self._confusions(), probabilities)
+        confusions = self._confusions()
+        # Replicates share one ratio: their mean, not each of them, has the classes' mass.
+        confusions = confusions * prior_ratio(probabilities, class_mass(confusions.mean(axis=0)))[:, None]
         return replace(
             self,
             replicate_confusions=confusions,
@@ -223,7 +226,7 @@ class ErrorEstimate:
         """Return everything as plain Python objects that JSON can hold."""
         return {
             "value": self.value if self.prior_known else None,
-            "std_error": self.std_error,
+            "std_error": self.std_error if self.prior_known else None,
             "classes": self.classes.tolist(),
             "estimand": self.estimand,
             "computation": asdict(self.computation),

@@ -47,11 +47,15 @@ def expected_cost(confusion: Floats, cost: ArrayLike) -> Floats:
 
 
 def with_prior(confusion: Floats, prior: Floats) -> Floats:
-    """Return the confusion mass of the same classifier where the classes have these probabilities."""
-    total = class_mass(confusion)
-    if ((total <= 0) & (prior > 0)).any():
+    """Return the confusion mass of the same classifier where the classes have these probabilities, draw by draw."""
+    return np.asarray(confusion * prior_ratio(prior, class_mass(confusion))[..., None])
+
+
+def prior_ratio(prior: Floats, class_masses: Floats) -> Floats:
+    """Return by how much the mass of each class must be multiplied to give the prior, shape (..., c)."""
+    if ((class_masses <= 0) & (prior > 0)).any():
         raise ValueError(
             "class_prior must be 0 for a class without data; nothing is known of the classifier's errors there."
         )
-    rates = np.divide(confusion, total[..., None], out=np.zeros_like(confusion), where=total[..., None] > 0)
-    return np.asarray(rates * prior[:, None])
+    wanted = np.broadcast_to(prior, class_masses.shape)
+    return np.divide(wanted, class_masses, out=np.zeros_like(class_masses), where=class_masses > 0)

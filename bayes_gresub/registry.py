@@ -60,6 +60,8 @@ def estimators(kind: str | None = None) -> list[Entry]:
     >>> [entry.name for entry in estimators("measure")][:2]
     ['resub', 'bolstered']
     """
+    if kind not in (None, "measure", "resampler"):
+        raise ValueError(f"kind must be 'measure', 'resampler' or None; got {kind!r}.")
     return [entry for entry in _ENTRIES.values() if kind in (None, entry.kind)]
 
 

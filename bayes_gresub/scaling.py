@@ -28,22 +28,29 @@ def feature_scale(features: Floats, codes: Ints, n_classes: int, standardize: st
     and exactly 0 for a feature that is constant within every class; under None it is 1.
     """
     check_standardize(standardize)
-    n, d = features.shape
     if standardize is None:
-        return np.ones(d)
-    counts = np.maximum(np.bincount(codes, minlength=n_classes), 1)
-    total = np.zeros(d)
-    largest = np.zeros(d)
-    for code in range(n_classes):
-        inside = features[codes == code]
-        if len(inside):
-            mean = inside.mean(axis=0)
-            total += ((inside - mean) ** 2).sum(axis=0)
-            largest = np.maximum(largest, np.abs(mean))
-    scale = np.sqrt(total / max(1, n - np.count_nonzero(np.bincount(codes, minlength=n_classes))))
-    # The mean of equal numbers is off by rounding; such a feature has no spread.
-    scale[scale <= 8 * np.finfo(float).eps * largest * np.sqrt(counts.max())] = 0.0
-    return scale
+        return np.ones(features.shape[1])
+    groups = [features[codes == code] for code in range(n_classes)]
+    return pooled_deviation([group for group in groups if len(group)])
+
+
+def pooled_deviation(groups: list[Floats]) -> Floats:
+    """Return the pooled standard deviation of each feature within groups of points, shape (d,).
+
+    Exactly 0 for a feature that is constant in every group, however large; neither offsets nor units of the features
+    cost digits.
+    """
+    # Differences from a group's first row: a constant leaves exact zeros, an offset cancels.
+    centered = [group - group[0] for group in groups]
+    largest = np.max([np.abs(part).max(axis=0) for part in centered], axis=0)
+    inverse = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
+    total = np.zeros_like(largest)
+    for part in centered:
+        scaled = part * inverse
+        scaled -= scaled.mean(axis=0)
+        total += np.einsum("nd,nd->d", scaled, scaled)
+    freedom = max(1, sum(map(len, groups)) - len(groups))
+    return np.asarray(largest * np.sqrt(total / freedom))
 
 
 def to_units(features: Floats, scale: Floats) -> Floats:

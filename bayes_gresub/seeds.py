@@ -6,6 +6,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+_OURS = 0x6267_7265
+"""Keeps our children apart from those that a user spawns from the same SeedSequence."""
+
 Seed: TypeAlias = int | np.integer | np.random.SeedSequence | np.random.Generator | None
 
 
@@ -31,4 +34,4 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
 
 def child(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
     """Return the child stream of `seed` named by `key`, without changing `seed` as `spawn` would."""
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size)
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _OURS, *key), pool_size=seed.pool_size)

@@ -61,8 +61,6 @@ class AffineMap:
 
 def affine_map(transformer: Any) -> AffineMap | None:
     """Return the affine map of a fitted transformer, or None where it is not known to be affine."""
-    if transformer is None or transformer == "passthrough":
-        return None
     kind = type(transformer)
     if kind is StandardScaler:
         d = transformer.n_features_in_
@@ -86,8 +84,10 @@ def affine_map(transformer: Any) -> AffineMap | None:
             matrix = matrix / np.maximum(deviation, np.finfo(deviation.dtype).eps)[:, None]
         return AffineMap(matrix, -matrix @ np.asarray(transformer.mean_, dtype=float))
     if isinstance(transformer, SelectorMixin):
-        matrix = np.eye(transformer.n_features_in_)[transformer.get_support()]
-        return AffineMap(matrix, np.zeros(len(matrix)))
+        chosen = transformer.get_support(indices=True)
+        matrix = np.zeros((len(chosen), transformer.n_features_in_))
+        matrix[np.arange(len(chosen)), chosen] = 1.0
+        return AffineMap(matrix, np.zeros(len(chosen)))
     if kind is FunctionTransformer and transformer.func is None:
         return AffineMap.identity(transformer.n_features_in_)
     return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import logit
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
@@ -24,7 +26,7 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bayes_gresub.classifiers.affine import AffineMap, affine_map
-from bayes_gresub.classifiers.neighbors import CHUNK_ELEMENTS, NeighborVotes
+from bayes_gresub.classifiers.neighbors import CHUNK_ELEMENTS, MIN_ROWS, NeighborVotes
 from bayes_gresub.components import Floats, Ints
 
 MAX_DENSE_NEIGHBORS = 5000
@@ -78,7 +80,7 @@ class Tree:
         node = np.zeros(len(points), dtype=np.intp)
         rows = np.arange(len(points))
         while (moving := self.feature[node] >= 0).any():
-            goes_left = inside[rows, self.feature[node]] <= self.cutoff[node]
+            goes_left = inside[rows, np.maximum(self.feature[node], 0)] <= self.cutoff[node]
             node = np.where(moving, np.where(goes_left, self.left[node], self.right[node]), node)
         return self.leaf_class[node]
 
@@ -108,33 +110,56 @@ class KernelMachine:
 
     def labels(self, points: Floats) -> Ints:
         """Return the class code with the most votes, ties to the lowest."""
-        step = max(1, CHUNK_ELEMENTS // len(self.vectors))
-        return np.concatenate([self._labels(points[i : i + step]) for i in range(0, len(points), step)])
+        step = max(MIN_ROWS, CHUNK_ELEMENTS // len(self.vectors))
+        quick, sure = self._decider(np.float32), self._decider(np.float64)
+        # Single precision is twice as quick; the few decisions near 0 are made again in double.
+        margin = 1e-4 * self._sizes()
+        parts = []
+        for i in range(0, len(points), step):
+            part = points[i : i + step]
+            decisions = quick(part)
+            close = np.flatnonzero((np.abs(decisions) < margin).any(axis=1))
+            if len(close):
+                decisions[close] = sure(part[close])
+            parts.append(self._winners(decisions > 0))
+        return np.concatenate(parts)
 
     def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
         """Return where rounding decides a vote."""
-        size = np.abs(self.weights).sum(axis=0) + np.abs(self.intercept)
-        return np.asarray((np.abs(self._decisions(points)) <= rtol * size).any(axis=1))
+        decisions = self._decider(np.float64)(points)
+        return np.asarray((np.abs(decisions) <= rtol * self._sizes()).any(axis=1))
 
     def after(self, step: AffineMap) -> KernelMachine:
         """Return the geometry in the space before `step`."""
         return replace(self, before=step.then(self.before))
 
-    def _decisions(self, points: Floats) -> Floats:
-        return self._gram(self.before(points), np.float64) @ self.weights + self.intercept
+    def _sizes(self) -> Floats:
+        return np.abs(self.weights).sum(axis=0) + np.abs(self.intercept)
 
-    def _gram(self, x: Floats, dtype: type[np.floating[Any]]) -> NDArray[Any]:
-        if self.kernel == "rbf":
-            # -gamma |x - s|^2 as one product, with the squares as two more coordinates.
-            center = self.vectors.mean(axis=0)
-            x, vectors = x - center, self.vectors - center
+    def _decider(self, dtype: Any) -> Callable[[Floats], Floats]:
+        """Return a function from points to decision values, one column per pair of classes."""
+        if self.kernel != "rbf":
+            # Without bound, so that single precision could lose more than the margin allows.
+            return lambda points: self._gram(self.before(points)) @ self.weights + self.intercept
+        center = self.vectors.mean(axis=0)
+        vectors = self.vectors - center
+        # -gamma |x - s|^2 as one product, with the squares as two more coordinates.
+        squares = np.einsum("nd,nd->n", vectors, vectors)
+        right = np.vstack([vectors.T, np.ones(len(squares)), squares]).astype(dtype)
+        weights = self.weights.astype(dtype)
+
+        def decide(points: Floats) -> Floats:
+            x = self.before(points) - center
             left = np.empty((len(x), x.shape[1] + 2), dtype=dtype)
-            np.multiply(x, 2 * self.gamma, out=left[:, :-2], casting="same_kind")
+            left[:, :-2] = 2 * self.gamma * x
             left[:, -2] = -self.gamma * np.einsum("nd,nd->n", x, x)
             left[:, -1] = -self.gamma
-            squares = np.einsum("nd,nd->n", vectors, vectors)
-            exponent = left @ np.vstack([vectors.T, np.ones(len(squares)), squares]).astype(dtype)
-            return np.exp(exponent, out=exponent)
+            exponent = left @ right
+            return np.asarray(np.exp(exponent, out=exponent) @ weights + self.intercept)
+
+        return decide
+
+    def _gram(self, x: Floats) -> Floats:
         product = x @ self.vectors.T
         if self.kernel == "poly":
             return (self.gamma * product + self.coef0) ** self.degree
@@ -142,15 +167,11 @@ class KernelMachine:
             return np.tanh(self.gamma * product + self.coef0)
         return product
 
-    def _labels(self, points: Floats) -> Ints:
-        # Single precision is twice as quick; where it could matter, the check against predict fails.
-        dtype = np.float32 if self.kernel == "rbf" else np.float64
-        gram = self._gram(self.before(points), dtype)
-        first = gram @ self.weights.astype(dtype) + self.intercept > 0
+    def _winners(self, first: NDArray[np.bool_]) -> Ints:
         if self.n_classes == 2:
             return np.where(first[:, 0], self.pairs[0, 0], self.pairs[0, 1])
-        rows = np.arange(len(points))
-        votes = np.zeros((len(points), self.n_classes), dtype=np.intp)
+        rows = np.arange(len(first))
+        votes = np.zeros((len(first), self.n_classes), dtype=np.intp)
         for p, (i, j) in enumerate(self.pairs):
             votes[rows, np.where(first[:, p], i, j)] += 1
         return votes.argmax(axis=1)
@@ -200,7 +221,7 @@ def geometry(classifier: Any) -> Geometry | None:
         return _neighbors(classifier)
     if isinstance(classifier, NearestCentroid):
         return _centroids(classifier)
-    if isinstance(classifier, LinearClassifierMixin) and np.shape(getattr(classifier, "coef_", 0.0))[:1] == (1,):
+    if isinstance(classifier, LinearClassifierMixin) and hasattr(classifier, "coef_") and _is_binary(classifier):
         return _linear(classifier)
     return None
 
@@ -224,8 +245,8 @@ def _with_threshold(classifier: Any) -> Geometry | None:
     if not isinstance(inner, Linear):
         return None
     model = classifier.estimator_
-    while isinstance(model, Pipeline):
-        model = model.steps[-1][1]
+    while (inside := _wrapped(model)) is not None:
+        model = inside
     logistic = isinstance(model, LogisticRegression | LinearDiscriminantAnalysis) or (
         isinstance(model, SGDClassifier) and model.loss == "log_loss"
     )
@@ -243,13 +264,29 @@ def _with_threshold(classifier: Any) -> Geometry | None:
     return replace(inner, offset=inner.offset + threshold if flipped else inner.offset - threshold)
 
 
-def _linear(classifier: Any) -> Linear:
-    return Linear(
-        np.asarray(classifier.coef_[0], dtype=float), float(np.asarray(classifier.intercept_, dtype=float).ravel()[0])
-    )
+def _wrapped(model: Any) -> Any:
+    """Return the model that a wrapper passes points on to, or None."""
+    if isinstance(model, Pipeline):
+        return model.steps[-1][1]
+    if isinstance(model, FrozenEstimator):
+        return model.estimator
+    if isinstance(model, GridSearchCV | RandomizedSearchCV):
+        return model.best_estimator_
+    return None
 
 
-def _linear_svc(classifier: Any) -> Linear:
+def _linear(classifier: Any) -> Linear | None:
+    if sparse.issparse(classifier.coef_):
+        return None
+    normal = np.asarray(classifier.coef_, dtype=float)
+    if normal.size != normal.shape[-1]:
+        return None
+    return Linear(normal.ravel(), float(np.asarray(classifier.intercept_, dtype=float).ravel()[0]))
+
+
+def _linear_svc(classifier: Any) -> Linear | None:
+    if sparse.issparse(classifier.support_vectors_):
+        return None
     normal = np.asarray(classifier.dual_coef_ @ classifier.support_vectors_, dtype=float).ravel()
     return Linear(normal, float(classifier.intercept_[0]))
 
@@ -288,6 +325,8 @@ def _tree(classifier: DecisionTreeClassifier) -> Tree | None:
 
 def _svc(classifier: Any) -> KernelMachine | None:
     gamma = getattr(classifier, "_gamma", None)
+    if sparse.issparse(classifier.support_vectors_):
+        return None
     if classifier.kernel not in ("linear", "rbf", "poly", "sigmoid") or classifier.break_ties or gamma is None:
         return None
     vectors = np.asarray(classifier.support_vectors_, dtype=float)

@@ -66,7 +66,7 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
     try:
         array = np.asarray(X)
         dtype = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
-        flat = array.astype(np.float64, copy=False)
+        flat = array.astype(np.float64)
     except (ValueError, TypeError) as error:
         raise ValueError(
             f"{name} must be numeric; got values that are not ({error}). Encode or drop those columns."
@@ -96,7 +96,12 @@ def read_sample(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = No
     rows = np.flatnonzero(weights)
     if len(rows) < len(flat):
         flat, labels, weights = flat[rows], labels[rows], weights[rows]
-    classes, codes = np.unique(labels, return_inverse=True)
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(
+            f"y must hold labels of one type; got a mixture ({error}). Fill in or drop missing labels."
+        ) from error
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes; got only {classes.tolist()!r}. The error of a classifier needs both."
@@ -150,5 +155,6 @@ def encode_labels(labels: Labels, classes: Labels, what: str, remedy: str) -> In
     unique, inverse = np.unique(labels, return_inverse=True)
     missing = [label for label in unique.tolist() if label not in known]
     if missing:
-        raise ValueError(f"{what} must be among {classes.tolist()!r}; got {missing!r}. {remedy}")
+        shown = f"{missing[:5]!r}" + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        raise ValueError(f"{what} must be among {classes.tolist()!r}; got {shown}. {remedy}")
     return np.array([known[label] for label in unique.tolist()], dtype=np.intp)[inverse]

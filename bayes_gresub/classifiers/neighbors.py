@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from bayes_gresub.components import Floats, Ints
 
 CHUNK_ELEMENTS = 2**15
-"""Distances held at once: few enough to stay in a processor's cache."""
+"""Distances held at once: few enough to stay in a processor's cache, as long as MIN_ROWS allows."""
+
+MIN_ROWS = 256
+"""Queries answered at once at the least, so that no chunk is a loop over points."""
+
+_TIE = 1e-12
 
 
 class NeighborVotes:
@@ -24,7 +30,7 @@ class NeighborVotes:
     weights : ndarray of shape (n,), optional
         Weight of each point's vote; equal by default.
     single : bool, default False
-        Rank in single precision: twice as quick, and distances that agree to seven digits count as tied.
+        Rank in single precision, which is twice as quick; what rounding could decide is decided in double precision.
     """
 
     def __init__(
@@ -32,45 +38,55 @@ class NeighborVotes:
     ) -> None:
         self.dtype: Any = np.float32 if single else np.float64
         self.center = points.mean(axis=0)
-        centered = points - self.center
-        half_square = 0.5 * np.einsum("nd,nd->n", centered, centered)
+        self.points = points - self.center
+        half_square = 0.5 * np.einsum("nd,nd->n", self.points, self.points)
         # Half the squared distance less a constant of the row is enough to rank, and is one product with this.
-        self.ranking = np.vstack([-centered.T, half_square]).astype(self.dtype)
+        self.ranking = np.vstack([-self.points.T, half_square]).astype(self.dtype)
         self.largest_square = 2 * half_square.max()
         # The last column counts the chosen points themselves.
         self.ballots = np.zeros((len(points), n_classes + 1))
         self.ballots[np.arange(len(points)), codes] = 1.0 if weights is None else weights
         self.ballots[:, -1] = 1.0
-        self.ballots = self.ballots.astype(self.dtype)
 
     def __call__(self, queries: Floats, k: int, own: Ints | None = None) -> Floats:
         """Return the share of votes per class at `queries`, shape (m, c).
 
         `own` gives for each query the index of the training point it is; that point always counts, by its index.
         """
-        step = max(1, CHUNK_ELEMENTS // len(self.ballots))
+        step = max(MIN_ROWS, CHUNK_ELEMENTS // len(self.ballots))
         parts = [
-            self._votes(queries[i : i + step], k, None if own is None else own[i : i + step])
+            self._shares(queries[i : i + step], k, None if own is None else own[i : i + step])
             for i in range(0, len(queries), step)
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _votes(self, queries: Floats, k: int, own: Ints | None) -> Floats:
-        centered = np.empty((len(queries), queries.shape[1] + 1), dtype=self.dtype)
-        np.subtract(queries, self.center, out=centered[:, :-1], casting="same_kind")
-        centered[:, -1] = 1.0
-        rank = centered @ self.ranking
+    def _shares(self, queries: Floats, k: int, own: Ints | None) -> Floats:
+        centered = queries - self.center
+        left = np.empty((len(queries), queries.shape[1] + 1), dtype=self.dtype)
+        left[:, :-1] = centered
+        left[:, -1] = 1.0
+        rank = left @ self.ranking
         if own is not None:
             rank[np.arange(len(own)), own] = -np.inf
         last = np.partition(rank, k - 1, axis=1)[:, k - 1]
-        # Equal distances come out of the product with rounding errors.
+        # A bound on the rounding error of the product; whoever is nearer than this could be among the k nearest.
         square = np.einsum("md,md->m", centered, centered) + self.largest_square
-        slack = 4 * float(np.finfo(self.dtype).eps) * queries.shape[1] * square
-        counted = (rank <= (last + slack)[:, None]).astype(self.dtype) @ self.ballots
-        votes = counted[:, :-1]
-        tied = np.flatnonzero(counted[:, -1] > k)
-        if len(tied):
-            sure = (rank[tied] < (last - slack)[tied][:, None]).astype(self.dtype) @ self.ballots
-            share = (k - sure[:, -1]) / (counted[tied, -1] - sure[:, -1])
-            votes[tied] = sure[:, :-1] + share[:, None] * (votes[tied] - sure[:, :-1])
-        return votes / votes.sum(axis=1, keepdims=True)
+        slack = 8 * float(np.finfo(self.dtype).eps) * (queries.shape[1] + 1) * square
+        votes = (rank <= (last + slack)[:, None]).astype(float) @ self.ballots
+        unsure = np.flatnonzero(votes[:, -1] > k)
+        if len(unsure):
+            votes[unsure, :-1] = self._exact_votes(centered[unsure], k, None if own is None else own[unsure])
+        shares = votes[:, :-1]
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def _exact_votes(self, centered: Floats, k: int, own: Ints | None) -> Floats:
+        """Return the votes from distances computed by differences, of which equal points have equal ones."""
+        distance = cdist(centered, self.points)
+        if own is not None:
+            distance[np.arange(len(own)), own] = -1.0
+        last = np.partition(distance, k - 1, axis=1)[:, k - 1 : k]
+        margin = _TIE * np.abs(last)
+        sure = (distance < last - margin).astype(float) @ self.ballots
+        near = (distance <= last + margin).astype(float) @ self.ballots
+        share = (k - sure[:, -1:]) / (near[:, -1:] - sure[:, -1:])
+        return np.asarray(sure + share * (near - sure))[:, :-1]

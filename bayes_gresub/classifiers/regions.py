@@ -8,23 +8,35 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from bayes_gresub.classifiers.geometry import Geometry, KernelMachine, Linear, Neighbors, geometry
+from bayes_gresub.classifiers.geometry import Geometry, Tree, geometry
 from bayes_gresub.classifiers.inputs import InputFormat, Labels, encode_labels
 from bayes_gresub.components import Floats, Ints
+from bayes_gresub.scaling import pooled_deviation
+
+_PROBES = 64
+_REPEATS = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
     """The partition of feature space into the regions where a classifier says each of `classes`.
 
-    `geometry` is set only where its labels were found equal to those of `predict`.
+    Attributes
+    ----------
+    classes : ndarray of shape (c,)
+        The classes of the data, then those that only the classifier knows.
+    geometry : Geometry or None
+        Set only where its labels were found equal to those of `predict`.
+    codes_of_own : ndarray
+        Positions in `classes` of the classifier's own `classes_`, which geometry counts in.
     """
 
     classifier: Any
     classes: Labels
     format: InputFormat
     feature_names: tuple[str, ...] | None
-    geometry: Geometry | None = None
+    geometry: Geometry | None
+    codes_of_own: Ints
 
     @property
     def n_classes(self) -> int:
@@ -33,9 +45,9 @@ class Region:
 
     def labels(self, points: Floats) -> Ints:
         """Return the class code of each point (m, d), by a matrix product where one gives the same as `predict`."""
-        if isinstance(self.geometry, Linear | KernelMachine | Neighbors):
-            return self.geometry.labels(points)
-        return self.predict(points)
+        if self.geometry is None or isinstance(self.geometry, Tree):
+            return self.predict(points)
+        return self.codes_of_own[self.geometry.labels(points)]
 
     def predict(self, points: Floats) -> Ints:
         """Return the class code of each point (m, d), from the classifier's own `predict`."""
@@ -60,6 +72,7 @@ def decision_region(
     form: InputFormat,
     points: Floats,
     seed: np.random.SeedSequence,
+    with_geometry: bool = True,
 ) -> tuple[Region, Ints]:
     """Return the region of a fitted classifier and its labels at `points`.
 
@@ -76,42 +89,52 @@ def decision_region(
         Where the measure is centred.
     seed : SeedSequence
         For the random points.
+    with_geometry : bool, default True
+        False where only the labels at `points` are wanted; nothing else is predicted then.
     """
     _check_predict(classifier)
     _check_features(classifier, form)
     known = _known_classes(classifier, classes)
-    probes = np.concatenate([points, _random_points(points, seed)])
-    region = Region(classifier, known, form, _names_for(classifier, form))
+    own = np.asarray(getattr(classifier, "classes_", known))
+    codes_of_own = encode_labels(own, known, "classes_", "") if own.ndim == 1 else np.arange(len(known))
+    region = Region(classifier, known, form, _names_for(classifier, form), None, codes_of_own)
+    shape = geometry(classifier) if with_geometry else None
+    probes = points if shape is None else np.concatenate([points, _random_points(points, seed)])
     try:
         said = region.predict(probes)
     except NotFittedError as error:
         raise NotFittedError(_unfitted(classifier)) from error
-    shape = geometry(classifier) if len(known) == len(getattr(classifier, "classes_", [])) else None
-    # Single precision decides labels near a boundary by its own rounding.
-    rtol = 1e-9 if form.dtype == np.float64 else 1e-4
-    if shape is not None and _agrees(shape, probes, said, rtol):
+    if shape is not None and _agrees(shape, codes_of_own, probes, said, form):
         return replace(region, geometry=shape), said[: len(points)]
-    if not np.array_equal(region.predict(probes[::-1])[::-1], said):
-        raise ValueError(
-            "predict must be a function of the point: asked twice about the same points, in another order, this "
-            f"{type(classifier).__name__} gave other labels. A random classifier has no decision region; fix its "
-            "predictions first."
-        )
+    _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
     return region, said[: len(points)]
 
 
-def _agrees(shape: Geometry, points: Floats, said: Ints, rtol: float) -> bool:
+def _agrees(shape: Geometry, codes_of_own: Ints, points: Floats, said: Ints, form: InputFormat) -> bool:
     """Return whether the geometry's labels are those of `predict`, but for points that rounding decides."""
-    other = np.flatnonzero(shape.labels(points) != said)
+    # Single precision decides labels near a boundary by its own rounding.
+    rtol = 1e-9 if form.dtype == np.float64 else 1e-4
+    other = np.flatnonzero(codes_of_own[shape.labels(points)] != said)
     return len(other) == 0 or bool(shape.doubtful(points[other], rtol).all())
 
 
-def _random_points(points: Floats, seed: np.random.SeedSequence, n: int = 64) -> Floats:
+def _check_is_function(region: Region, points: Floats, said: Ints) -> None:
+    """Raise where the classifier gives other labels to the same points in another order."""
+    backwards = np.arange(len(points))[::-1]
+    if not np.array_equal(region.predict(points[backwards]), said[backwards]):
+        raise ValueError(
+            "predict must be a function of the point: asked twice about the same points, in another order, this "
+            f"{type(region.classifier).__name__} gave other labels. A random classifier has no decision region; fix "
+            "its predictions first."
+        )
+
+
+def _random_points(points: Floats, seed: np.random.SeedSequence) -> Floats:
     """Return points scattered about the data: half one standard deviation off a data point, half three."""
     rng = np.random.default_rng(seed)
-    rows = rng.integers(len(points), size=n)
-    spread = np.where(np.arange(n) % 2 == 0, 1.0, 3.0)[:, None] * points.std(axis=0)
-    return np.asarray(points[rows] + spread * rng.standard_normal((n, points.shape[1])))
+    rows = rng.integers(len(points), size=_PROBES)
+    spread = np.where(np.arange(_PROBES) % 2 == 0, 1.0, 3.0)[:, None] * pooled_deviation([points])
+    return np.asarray(points[rows] + spread * rng.standard_normal((_PROBES, points.shape[1])))
 
 
 def _check_predict(classifier: Any) -> None:
@@ -132,22 +155,24 @@ def _check_features(classifier: Any, form: InputFormat) -> None:
 
 
 def _known_classes(classifier: Any, classes: Labels) -> Labels:
-    """Return the classes in the classifier's order; every label of the data must be among them."""
+    """Return the classes of the data, which the classifier must know, and then those that only it knows."""
     own = getattr(classifier, "classes_", None)
     if own is None or np.ndim(own) != 1:
         return classes
-    own = np.asarray(own)
-    encode_labels(
-        classes, own, "labels in y", "The classifier was trained without these classes and cannot predict them."
-    )
-    return own
+    remedy = "The classifier was trained without these classes and cannot predict them."
+    known = encode_labels(classes, np.asarray(own), "labels in y", remedy)
+    others = np.delete(np.asarray(own), known)
+    return np.concatenate([classes, others]) if len(others) else classes
 
 
 def _names_for(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:
-    """Return the column names that the classifier was trained with; it is handed DataFrames only then."""
+    """Return the column names to hand to the classifier: those it was trained with.
+
+    A classifier that does not say what it was trained with gets the form that the measure was fitted with.
+    """
     trained = getattr(classifier, "feature_names_in_", None)
     if trained is None:
-        return None
+        return None if hasattr(classifier, "n_features_in_") else form.feature_names
     names = tuple(trained)
     if form.feature_names is not None and form.feature_names != names:
         raise ValueError(

@@ -11,7 +11,7 @@ from bayes_gresub.classifiers.geometry import Linear, Tree
 from bayes_gresub.classifiers.regions import Region
 from bayes_gresub.components import Components, Floats, Ints, Normal, StudentT
 from bayes_gresub.integration.linear import linear_mass
-from bayes_gresub.integration.sampling import n_sampled, sampled_means, sampling_method
+from bayes_gresub.integration.sampling import sampled_means, sampling_method
 from bayes_gresub.integration.tree import tree_components, tree_mass
 
 
@@ -27,7 +27,7 @@ class Mass:
         How it was computed, in words.
     exact : bool
     n_predicted : int
-        Points that were classified for it.
+        Points that were classified for the integral itself.
     """
 
     values: Floats
@@ -63,25 +63,24 @@ def mass(
     k, c = len(components), region.n_classes
     factors = np.asarray(scales, dtype=float)
     still = components.is_still if factors.any() else np.ones(k, dtype=bool)
-    known = 0 if center_labels is None else k
+    predicted = 0
     if center_labels is None and (still.any() or not factors.all()):
-        center_labels = region.labels(components.centers)
-        known = k
-    if still.all():
-        assert center_labels is not None
+        center_labels, predicted = region.labels(components.centers), k
+    if still.all() and center_labels is not None:
         counted = np.broadcast_to(np.eye(c)[center_labels], (len(factors), 1, k, c))
-        return Mass(counted, "count of points", True, known)
+        return Mass(counted, "count of points", True, predicted)
 
     boundary = region.geometry
     if isinstance(boundary, Linear):
-        values = linear_mass(components, boundary, scales)[:, None]
-        result = Mass(values, _linear_method(components), True, known)
+        values = np.zeros((len(factors), 1, k, c))
+        values[..., region.codes_of_own] = linear_mass(components, boundary, scales)[:, None]
+        result = Mass(values, _linear_method(components), True, predicted)
     elif isinstance(boundary, Tree) and (inside := tree_components(components, boundary)) is not None:
-        values = tree_mass(inside, boundary, scales, c)[:, None]
-        result = Mass(values, "recursion down the tree with the normal distribution function", True, known)
+        values = np.zeros((len(factors), 1, k, c))
+        values[..., region.codes_of_own] = tree_mass(inside, boundary, scales, len(region.codes_of_own))[:, None]
+        result = Mass(values, "recursion down the tree with the normal distribution function", True, predicted)
     else:
         result = _sampled(components, region, still, n_points, seed, factors, n_jobs, tol, spread)
-        result = Mass(result.values, result.method, False, result.n_predicted + known)
     if center_labels is not None:
         # What predict says at the very point also settles centres that lie on a boundary.
         at_points = np.eye(c)[center_labels]
@@ -148,9 +147,16 @@ def _sampled(
         return values
 
     def in_region(points: Floats, _: Ints) -> Floats:
-        return identity[region.labels(points)]
+        try:
+            return identity[region.labels(points)]
+        except Exception as error:
+            error.add_note(
+                "raised by predict at points sampled about the training points: the kernels may leave the domain of "
+                "the classifier. PosteriorProbability and Empirical predict at the data only."
+            )
+            raise
 
-    means = sampled_means(
+    sampled = sampled_means(
         components.take(moving),
         in_region,
         n_points=n_points,
@@ -160,4 +166,4 @@ def _sampled(
         tol=tol,
         spread=None if spread is None else lambda part: spread(whole(part)),
     )
-    return Mass(whole(means), sampling_method(components), False, n_sampled(means, n_points))
+    return Mass(whole(sampled.means), sampling_method(components), False, sampled.n_points)

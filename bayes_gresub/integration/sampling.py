@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,7 +17,10 @@ from bayes_gresub.seeds import child
 REPLICATES = 8
 """Independent scrambles of the Sobol' sequence; their spread gives the standard error."""
 
-MAX_REPLICATES = 4096
+MAX_REPLICATES = 64
+"""Replicates kept apart; scrambles beyond that are averaged into them."""
+
+MAX_SCRAMBLES = 4096
 """Where adding scrambles for the sake of `tol` stops."""
 
 MAX_SOBOL_DIMENSION = 200
@@ -41,9 +45,12 @@ def sampling_method(components: Components) -> str:
     return "independent random points"
 
 
-def n_sampled(means: Floats, n_points: int) -> int:
-    """Return how many points are behind these means."""
-    return int(np.prod(means.shape[:3])) * block_size(n_points)
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Means per scale, replicate and component, shape (scales, replicates, k, q), and the points behind them."""
+
+    means: Floats
+    n_points: int
 
 
 def sampled_means(
@@ -56,8 +63,8 @@ def sampled_means(
     n_jobs: int | None = None,
     tol: float | None = None,
     spread: Callable[[Floats], float] | None = None,
-) -> Floats:
-    r"""Return the mean of a function under every component, once per scramble and scale.
+) -> Sampled:
+    r"""Return the mean of a function under every component, once per replicate and scale.
 
     For scramble r and component i the mean is over a block of b points,
 
@@ -87,7 +94,8 @@ def sampled_means(
 
     Returns
     -------
-    ndarray of shape (len(scales), replicates, k, q)
+    Sampled
+        A replicate is one scramble, or where `tol` wants many, the mean of as many of them as of any other.
     """
     order, leading = _arrangement(components)
     ordered = components.take(order)
@@ -99,10 +107,9 @@ def sampled_means(
         result[:, :, order] = values
         return result
 
-    means = run(0, REPLICATES)
+    means, done = run(0, REPLICATES), REPLICATES
     while tol is not None and spread is not None and (error := spread(means)) > tol:
-        done = means.shape[1]
-        if done >= MAX_REPLICATES:
+        if done >= MAX_SCRAMBLES:
             warnings.warn(
                 f"tol={tol} was not reached: the Monte-Carlo standard error is {error:.2g} after "
                 f"{done} scrambles. Raise tol or n_points.",
@@ -110,11 +117,15 @@ def sampled_means(
                 stacklevel=2,
             )
             break
-        # The error falls with the square root of the number of scrambles.
-        wanted = int(np.ceil(done * (error / tol) ** 2)) if np.isfinite(error) else 2 * done
-        target = min(MAX_REPLICATES, max(done + REPLICATES, min(wanted, 4 * done)))
-        means = np.concatenate([means, run(done, target)], axis=1)
-    return means
+        kept = means.shape[1]
+        if kept < MAX_REPLICATES:
+            means = np.concatenate([means, run(done, 2 * done)], axis=1)
+        else:
+            # As many scrambles again, added to the replicates there are: memory stays where it is.
+            more = sum(run(begin, begin + kept) for begin in range(done, 2 * done, kept))
+            means = 0.5 * (means + more * (kept / done))
+        done *= 2
+    return Sampled(means, len(scales) * done * len(components) * block_size(n_points))
 
 
 def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
@@ -148,7 +159,7 @@ def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
 
 
 def _lead(z: Floats, leading: Floats) -> Floats:
-    """Reflect draws z (..., k, m, p) so that the first axis becomes the direction `leading` (k, p) of each component."""
+    """Reflect draws z (..., k, m, p): the first axis becomes the direction `leading` (k, p) of each component."""
     mirror = leading.copy()
     mirror[:, 0] -= 1.0
     length = np.linalg.norm(mirror, axis=1, keepdims=True)

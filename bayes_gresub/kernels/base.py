@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -48,7 +49,11 @@ class Kernel(BaseEstimator, ABC):
         units = to_units(features, self.feature_scale_)
         self._learn_shape(units, codes)
         given = self._given_width(features.shape[1])
-        self.widths_ = self._learn(units, codes, seed_sequence(random_state)) if given is None else given
+        if given is not None:
+            self.widths_ = given
+            return self
+        self.widths_ = self._learn(units, codes, seed_sequence(random_state))
+        self._warn_of_no_width(units, codes)
         return self
 
     @property
@@ -90,6 +95,16 @@ class Kernel(BaseEstimator, ABC):
     def _learn_shape(self, units: Floats, codes: Ints) -> None:
         """Learn what the kernel needs besides its width, also where that is given."""
 
+    def _warn_of_no_width(self, units: Floats, codes: Ints) -> None:
+        for code, label in enumerate(self.classes_.tolist()):
+            if not self.widths_[code].any() and np.ptp(units[codes == code], axis=0).any():
+                warnings.warn(
+                    f"every point of class {label!r} has a duplicate, so its kernel width is 0 and nothing is smoothed "
+                    "there. Drop the duplicates (weights can count them), or give the width.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+
     @abstractmethod
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
         """Return the width per class, from features in units of the space."""
@@ -98,9 +113,9 @@ class Kernel(BaseEstimator, ABC):
     def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:
         """Return components in the user's units."""
 
-    def _width_shapes(self, d: int) -> dict[tuple[int, ...], str]:
-        """Return the trailing shapes that one width may have, with what each is called."""
-        return {(): "a number"}
+    def _width_shapes(self, d: int) -> list[tuple[int, ...]]:
+        """Return the shapes that the width of one class or point may have."""
+        return [()]
 
     def _check_scale(self) -> None:
         if not isinstance(self.scale, int | float | np.number) or not 0 <= float(self.scale) < np.inf:
@@ -136,14 +151,14 @@ class Kernel(BaseEstimator, ABC):
             )
         return array
 
-    def _each_class(self, units: Floats, codes: Ints) -> list[Floats]:
+    def _each_class(self, units: Floats, codes: Ints, remedy: str = "give the width") -> list[Floats]:
         """Return the points of each class; a class with one point has no neighbour to learn a width from."""
         groups = [units[codes == code] for code in range(len(self.classes_))]
         for label, group in zip(self.classes_.tolist(), groups, strict=True):
             if len(group) < 2:
                 raise ValueError(
                     "each class needs at least 2 points to estimate a kernel width; class "
-                    f"{label!r} has {len(group)}. Add points of this class, or give the width."
+                    f"{label!r} has {len(group)}. Add points of this class, or {remedy}."
                 )
         return groups
 

@@ -27,7 +27,8 @@ class DiagonalGaussian(Kernel):
         Factor kappa on the widths.
     ties : "different" or "zero"
         Whether equal values of a feature count as neighbours: "different" takes the nearest different value; "zero"
-        is the formula as printed in the paper, which gives width 0 almost everywhere on 8-bit pixels.
+        is the formula as printed in the paper, which gives width 0 almost everywhere on 8-bit pixels. Under
+        "different" a feature that is nearly always the same but once far off has a width beyond its deviation.
     standardize : "within-class" or None
         The unit of given widths; estimated ones follow the units of the features by themselves.
 
@@ -55,8 +56,8 @@ class DiagonalGaussian(Kernel):
         self.ties = ties
         self.standardize = standardize
 
-    def _width_shapes(self, d: int) -> dict[tuple[int, ...], str]:
-        return {(): "a number", (d,): "one per feature"}
+    def _width_shapes(self, d: int) -> list[tuple[int, ...]]:
+        return [(), (d,)]
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
         if self.ties not in ("different", "zero"):

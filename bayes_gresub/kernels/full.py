@@ -28,8 +28,8 @@ class FullGaussian(Kernel):
     covariance : ndarray of shape (d, d) or (c, d, d), optional
         Sigma_j in units of the space; the class covariance by default.
     shrinkage : "auto" or float in [0, 1]
-        Weight of the class's mean variance times the identity in Sigma_j. "auto" is Ledoit and Wolf's; with 0 each
-        class needs more points than features.
+        Weight of the class's mean variance times the identity in Sigma_j. "auto" is Ledoit and Wolf's, and at least
+        1/n_j where a class has no more points than features; with 0 it needs more.
     scale : float, default 1
         Factor kappa on the width.
     standardize : "within-class" or None
@@ -58,14 +58,14 @@ class FullGaussian(Kernel):
         self.scale = scale
         self.standardize = standardize
 
-    def _width_shapes(self, d: int) -> dict[tuple[int, ...], str]:
-        return {(): "a number", (d, d): "a covariance matrix"}
+    def _width_shapes(self, d: int) -> list[tuple[int, ...]]:
+        return [(), (d, d)]
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
         groups = self._each_class(units, codes)
         widths, errors = [], []
         for j, (group, factor) in enumerate(zip(groups, self.factors_, strict=True)):
-            moving = factor.any(axis=1)
+            moving = factor.any(axis=1) & (self.feature_scale_ > 0)
             inverse = np.linalg.inv(factor[np.ix_(moving, moving)])
             distance = mean_nearest_distance(group[:, moving] @ inverse.T, child(seed, j))
             median = chi_median(max(1, int(moving.sum())))
@@ -77,7 +77,7 @@ class FullGaussian(Kernel):
     def _learn_shape(self, units: Floats, codes: Ints) -> None:
         """Set `factors_`, shape (c, d, d): square roots of the class covariances in units of the space."""
         if self.shrinkage != "auto" and not (
-            isinstance(self.shrinkage, int | float) and 0 <= float(self.shrinkage) <= 1
+            isinstance(self.shrinkage, int | float | np.number) and 0 <= float(self.shrinkage) <= 1
         ):
             raise ValueError(f"shrinkage must be 'auto' or a number from 0 to 1; got {self.shrinkage!r}.")
         if np.ndim(self.width) == 3:  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ class FullGaussian(Kernel):
             self.factors_ = np.stack([_cholesky(one, "given") for one in np.broadcast_to(given, (c, d, d))])
             return
         self.factors_ = np.zeros((c, d, d))
-        for code, group in enumerate(self._each_class(units, codes)):
+        for code, group in enumerate(self._each_class(units, codes, "give the covariance")):
             # A feature constant in the class keeps width 0 whatever the shrinkage.
             moving = np.ptp(group, axis=0) > 0
             if moving.any():
@@ -99,7 +99,12 @@ class FullGaussian(Kernel):
 
     def _class_covariance(self, group: Floats) -> Floats:
         covariance = np.atleast_2d(np.cov(group, rowvar=False))
-        shrinkage = ledoit_wolf_shrinkage(group) if self.shrinkage == "auto" else float(self.shrinkage)
+        if self.shrinkage == "auto":
+            # Ledoit and Wolf's estimate may leave the covariance of very few points singular.
+            least = 1.0 / len(group) if len(group) <= group.shape[1] else 0.0
+            shrinkage = max(least, float(ledoit_wolf_shrinkage(group)))
+        else:
+            shrinkage = float(self.shrinkage)
         mean_variance = np.trace(covariance) / len(covariance)
         return np.asarray((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(len(covariance)))
 

@@ -62,7 +62,7 @@ class Measure(BaseEstimator, ABC):
         sample = read_sample(X, y, sample_weight)
         if self.class_prior is not None:
             read_prior(self.class_prior, sample.classes)
-        self._learn(sample, sample_weight is not None, child(seed_sequence(self.random_state), 1))
+        self._learn(sample, sample_weight is not None, child(seed_sequence(self.random_state), 3))
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
         self._sample = sample
@@ -131,6 +131,11 @@ class Measure(BaseEstimator, ABC):
             raise ValueError(
                 f"sampling must be 'mixture' or 'separate'; got {self.sampling!r}. 'separate' means that the number of "
                 "points in each class was fixed by design."
+            )
+        if isinstance(self.random_state, np.random.Generator):
+            raise ValueError(
+                "random_state of a measure must be an int, a SeedSequence or None; got a Generator, which every call "
+                "would change. Pass it to error, sample or expectation instead."
             )
         seed_sequence(self.random_state)
 

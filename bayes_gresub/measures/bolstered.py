@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayes_gresub.classifiers.inputs import Sample
-from bayes_gresub.components import Components, Floats
+from bayes_gresub.components import Components
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import Kernel, SphericalGaussian
@@ -108,11 +108,8 @@ class Bolstered(SmoothedMeasure):
         self.kernel_ = fitted_kernel(self.kernel, sample, seed)
 
     def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
-        components = self.kernel_.components(centers.features, self._need_codes(centers), centers.are_training)
+        components = self.kernel_.components(centers.features, self._codes(centers), centers.are_training)
         return components.stilled(~correct) if self.semi and correct is not None else components
-
-    def _law_at_centers(self, centers: Centers) -> Floats:
-        return self._one_hot(centers)
 
     def _check_question(self, what: str, classifier: Any) -> None:
         if self.semi and classifier is None:

@@ -13,13 +13,13 @@ from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import standard_error
 from bayes_gresub.integration.mass import Mass
-from bayes_gresub.integration.sampling import n_sampled, sampled_means, sampling_method
+from bayes_gresub.integration.sampling import sampled_means, sampling_method
 from bayes_gresub.kernels import Kernel
 from bayes_gresub.measures.bolstered import fitted_kernel
-from bayes_gresub.measures.posterior_probability import fitted_posterior
-from bayes_gresub.measures.smoothed import Centers, Judged, Outcome, SmoothedMeasure, class_ratio, error_given_law
-from bayes_gresub.readings import error_mass
-from bayes_gresub.seeds import Seed
+from bayes_gresub.measures.posterior_probability import fitted_posterior, proba_at
+from bayes_gresub.measures.smoothed import Centers, Judged, Outcome, SmoothedMeasure, error_given_law
+from bayes_gresub.readings import class_mass, error_mass, prior_ratio
+from bayes_gresub.seeds import Seed, child
 
 _NOT_A_MEASURE = (
     "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and contributions "
@@ -106,18 +106,15 @@ class BolsteredPosterior(SmoothedMeasure):
             raise ValueError(_NOT_A_MEASURE.format(what))
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        self.kernel_ = fitted_kernel(self.kernel, sample, seed)
-        self.posterior_ = fitted_posterior(self.posterior, sample, weighted)
+        self.kernel_ = fitted_kernel(self.kernel, sample, child(seed, 0))
+        self.posterior_ = fitted_posterior(self.posterior, sample, weighted, child(seed, 1))
 
     def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
-        return self.kernel_.components(centers.features, self._need_codes(centers), centers.are_training)
-
-    def _law_at_centers(self, centers: Centers) -> Floats:
-        return self._one_hot(centers)
+        return self.kernel_.components(centers.features, self._codes(centers), centers.are_training)
 
     def _law_at(self, points: Floats, owners: Ints, at_centers: Floats) -> Floats:
         """Return the posterior at the points themselves."""
-        return self.posterior_.sampled_proba(self._restored(points))
+        return self.posterior_.sampled_proba(self._restored(points), owners)
 
     def _before_judging(self, classifier: Any) -> None:
         self.posterior_.warn_if_same(classifier)
@@ -140,15 +137,15 @@ class BolsteredPosterior(SmoothedMeasure):
         identity = np.eye(c)
         components = self._components(centers, None)
 
-        def pairs(points: Floats, _: Ints) -> Floats:
-            law = np.zeros((len(points), c))
-            law[:, judged.codes_of_classes] = self.posterior_.sampled_proba(self._restored(points))
+        def pairs(points: Floats, owners: Ints) -> Floats:
+            trained_on = owners if centers.are_training else None
+            law = judged.over_region(self.posterior_.sampled_proba(self._restored(points), trained_on))
             return (law[:, :, None] * identity[region.labels(points)][:, None, :]).reshape(len(points), -1)
 
         def reduced(means: Floats) -> list[Outcome]:
             return [self._reduce(one.reshape(*one.shape[:2], c, c), centers, judged) for one in means]
 
-        means = sampled_means(
+        sampled = sampled_means(
             components,
             pairs,
             n_points=self.n_points,
@@ -158,7 +155,7 @@ class BolsteredPosterior(SmoothedMeasure):
             tol=self.tol,
             spread=lambda values: max(standard_error(outcome.values) for outcome in reduced(values)),
         )
-        return reduced(means), Mass(means, sampling_method(components), False, n_sampled(means, self.n_points))
+        return reduced(sampled.means), Mass(sampled.means, sampling_method(components), False, sampled.n_points)
 
     def _reduce(self, pairs: Floats, centers: Centers, judged: Judged) -> Outcome:
         """Reduce the mass of each (label, prediction) about each centre, shape (replicates, k, c, c)."""
@@ -166,7 +163,7 @@ class BolsteredPosterior(SmoothedMeasure):
         about = pairs.mean(axis=0)
         weights = centers.weights
         if self.class_prior is not None:
-            ratio = class_ratio(self._prior_over(judged), confusions.mean(axis=0).sum(axis=1))
+            ratio = prior_ratio(self._prior_over(judged), class_mass(confusions.mean(axis=0)))
             confusions = confusions * ratio[:, None]
             about = about * ratio[:, None]
             weights = weights * about.sum(axis=(1, 2))
@@ -177,13 +174,7 @@ class BolsteredPosterior(SmoothedMeasure):
     def _product(
         self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
     ) -> tuple[list[Outcome], Mass]:
-        posterior = (
-            self.posterior_.training_proba()
-            if centers.are_training
-            else self.posterior_.predict_proba(self._restored(centers.features))
-        )
-        law = np.zeros((len(posterior), judged.region.n_classes))
-        law[:, judged.codes_of_classes] = posterior
+        law = judged.over_region(proba_at(self.posterior_, centers, self._restored(centers.features)))
         doubt = error_given_law(np.eye(law.shape[1])[judged.at_centers], law)
         weights, labels = self._weights_and_law(centers, judged)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_gresub.classifiers.inputs import Sample
-from bayes_gresub.components import Components, Floats
+from bayes_gresub.components import Components
 from bayes_gresub.measures.smoothed import Centers, SmoothedMeasure
 from bayes_gresub.seeds import Seed
 
@@ -42,6 +42,7 @@ class Empirical(SmoothedMeasure):
     n_points = 1
     tol = None
     n_jobs = None
+    _moves = False
 
     def __init__(self, *, sampling: str = "mixture", class_prior: Any = None, random_state: Seed = None) -> None:
         self.sampling = sampling
@@ -53,9 +54,6 @@ class Empirical(SmoothedMeasure):
 
     def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
         return Components.points(centers.features)
-
-    def _law_at_centers(self, centers: Centers) -> Floats:
-        return self._one_hot(centers)
 
     def _describe(self) -> tuple[str, str]:
         return "Empirical()", "no widths or neighbours"

@@ -53,6 +53,8 @@ class PosteriorProbability(SmoothedMeasure):
     n_points = 1
     tol = None
     n_jobs = None
+    _moves = False
+    _needs_labels = False
 
     def __init__(
         self,
@@ -68,15 +70,13 @@ class PosteriorProbability(SmoothedMeasure):
         self.random_state = random_state
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        self.posterior_ = fitted_posterior(self.posterior, sample, weighted)
+        self.posterior_ = fitted_posterior(self.posterior, sample, weighted, seed)
 
     def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
         return Components.points(centers.features)
 
     def _law_at_centers(self, centers: Centers) -> Floats:
-        if centers.are_training:
-            return self.posterior_.training_proba()
-        return self.posterior_.predict_proba(self._restored(centers.features))
+        return proba_at(self.posterior_, centers, self._restored(centers.features))
 
     def _before_judging(self, classifier: Any) -> None:
         self.posterior_.warn_if_same(classifier)
@@ -85,9 +85,15 @@ class PosteriorProbability(SmoothedMeasure):
         return describe(self, posterior=self.posterior_), self.posterior_.space
 
 
-def fitted_posterior(posterior: Any, sample: Sample, weighted: bool) -> Posterior:
+def proba_at(posterior: Posterior, centers: Centers, points: Any) -> Floats:
+    """Return the posterior at the points that a measure is centred at."""
+    return posterior.training_proba() if centers.are_training else posterior.predict_proba(points)
+
+
+def fitted_posterior(posterior: Any, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Posterior:
     """Return a fitted copy of the posterior, KNN(3) by default."""
-    chosen = KNN(3) if posterior is None else clone(as_posterior(posterior))
+    chosen: Posterior = KNN(3) if posterior is None else clone(as_posterior(posterior))
     features = sample.format.restore(sample.features, sample.format.feature_names)
-    fitted: Posterior = chosen.fit(features, sample.labels, sample.weights if weighted else None)
-    return fitted
+    # Weights with mean 1: a regularised estimator would take their size for the size of the sample.
+    weights = sample.weights * len(sample.weights) if weighted else None
+    return chosen.fit(features, sample.labels, weights, random_state=seed)

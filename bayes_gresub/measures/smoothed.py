@@ -18,7 +18,7 @@ from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate, r
 from bayes_gresub.integration.mass import Mass, joint, mass
 from bayes_gresub.integration.sampling import sampled_means
 from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
-from bayes_gresub.readings import error_mass
+from bayes_gresub.readings import error_mass, prior_ratio
 from bayes_gresub.seeds import Seed, child
 
 
@@ -42,6 +42,14 @@ class Judged:
     at_centers: Ints
     codes_of_classes: Ints
 
+    def over_region(self, law: Floats) -> Floats:
+        """Return a law over the measure's classes, shape (m, c), as one over the region's."""
+        if len(self.codes_of_classes) == self.region.n_classes:
+            return law
+        whole = np.zeros((len(law), self.region.n_classes))
+        whole[:, self.codes_of_classes] = law
+        return whole
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -62,6 +70,14 @@ class SmoothedMeasure(Measure):
     n_points: int
     tol: float | None
     n_jobs: int | None
+
+    _moves = True
+    """Whether there is a law on x about the points; without one nothing but their labels is asked for."""
+
+    _needs_labels = True
+    """Whether points that the measure is centred at must come with labels."""
+
+    _no_confusion = ""
 
     def error(
         self,
@@ -101,17 +117,17 @@ class SmoothedMeasure(Measure):
         """Return the mean of `loss(X, y)`; parameters as in `Measure.expectation`."""
         centers, components, seed = self._law(classifier, random_state, "expectation")
         losses, masses = self._class_means(loss, components, centers, seed)
-        prior = self._known_prior(masses.mean(axis=0))
-        values = losses.sum(axis=1) if prior is None else (losses / masses) @ prior
+        prior = self._known_prior()
+        values = losses.sum(axis=1) if prior is None else losses @ prior_ratio(prior, masses.mean(axis=0))
         return MeasuredValue(float(values.mean()), standard_error(values))
 
     @abstractmethod
     def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
         """Return the law on x about each centre; `correct` says which centres the classifier gets right."""
 
-    @abstractmethod
     def _law_at_centers(self, centers: Centers) -> Floats:
-        """Return the law of the label at each centre, shape (k, c)."""
+        """Return the law of the label at each centre, shape (k, c): its label."""
+        return np.eye(len(self.classes_))[self._codes(centers)]
 
     def _law_at(self, points: Floats, owners: Ints, at_centers: Floats) -> Floats:
         """Return the law of the label at points drawn about the centres `owners`: that of the centre."""
@@ -149,7 +165,7 @@ class SmoothedMeasure(Measure):
             method=how.method,
             exact=how.exact,
             space=space,
-            n_predicted=how.n_predicted,
+            n_predicted=len(centers.features) + how.n_predicted,
             n_replicates=how.values.shape[1],
             seconds=perf_counter() - started,
         )
@@ -167,8 +183,6 @@ class SmoothedMeasure(Measure):
             )
             for outcome in outcomes
         ]
-
-    _no_confusion = ""
 
     def _integrate(
         self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
@@ -189,14 +203,13 @@ class SmoothedMeasure(Measure):
 
     def _weights_and_law(self, centers: Centers, judged: Judged) -> tuple[Floats, Floats]:
         """Return the mass of each centre and the law of its label over the region's classes, class prior included."""
-        law = np.zeros((len(centers.weights), judged.region.n_classes))
-        law[:, judged.codes_of_classes] = self._law_at_centers(centers)
+        law = judged.over_region(self._law_at_centers(centers))
         if self.class_prior is None:
             return centers.weights, law
         weighted = law * centers.weights[:, None]
-        weighted *= class_ratio(self._prior_over(judged), weighted.sum(axis=0))
+        weighted *= prior_ratio(self._prior_over(judged), weighted.sum(axis=0))
         weights = weighted.sum(axis=1)
-        return weights, np.divide(weighted, weights[:, None], out=law, where=weights[:, None] > 0)
+        return weights, np.divide(weighted, weights[:, None], out=law.copy(), where=weights[:, None] > 0)
 
     def _mass(
         self,
@@ -239,7 +252,7 @@ class SmoothedMeasure(Measure):
         else:
             means = sampled_means(
                 components, loss_and_law, n_points=self.n_points, seed=child(seed, 1), n_jobs=self.n_jobs
-            )[0]
+            ).means[0]
         sums = np.einsum("k,rkq->rq", centers.weights, means)
         return sums[:, :c], sums[:, c:]
 
@@ -264,7 +277,9 @@ class SmoothedMeasure(Measure):
 
     def _judged(self, classifier: Any, centers: Centers, seed: np.random.SeedSequence) -> Judged:
         form = self._fitted_sample().format
-        region, said = decision_region(classifier, self.classes_, form, centers.features, child(seed, 0))
+        region, said = decision_region(
+            classifier, self.classes_, form, centers.features, child(seed, 0), with_geometry=self._moves
+        )
         return Judged(region, said, encode_labels(self.classes_, region.classes, "labels in y", ""))
 
     def _centers(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Centers:
@@ -279,6 +294,18 @@ class SmoothedMeasure(Measure):
                 f"X must have the shape seen in fit, (n, {', '.join(map(str, sample.format.shape))}); "
                 f"got (n, {', '.join(map(str, form.shape))})."
             )
+        if None not in (form.feature_names, sample.format.feature_names) and (
+            form.feature_names != sample.format.feature_names
+        ):
+            raise ValueError(
+                f"X must have the columns seen in fit, in the same order, {list(sample.format.feature_names or ())}; "
+                f"got {list(form.feature_names or ())}."
+            )
+        if y is None and self._needs_labels:
+            raise ValueError(
+                f"{type(self).__name__} needs the labels of the points it is centred at; got X without y. Pass y, or "
+                "use PosteriorProbability, which does without."
+            )
         weights = read_weights(sample_weight, len(features))
         rows = np.flatnonzero(weights)
         codes = None
@@ -289,11 +316,13 @@ class SmoothedMeasure(Measure):
 
     def _class_ratio(self, components: Components, centers: Centers, seed: np.random.SeedSequence) -> Floats:
         """Return by how much the mass of each class must be multiplied to give the class prior."""
+        prior = self._known_prior()
+        if prior is None:
+            return np.ones(len(self.classes_))
         _, masses = self._class_means(lambda X, y: np.zeros(len(y)), components, centers, seed)
-        prior = self._known_prior(masses.mean(axis=0))
-        return np.ones(len(self.classes_)) if prior is None else class_ratio(prior, masses.mean(axis=0))
+        return prior_ratio(prior, masses.mean(axis=0))
 
-    def _known_prior(self, class_masses: Floats) -> Floats | None:
+    def _known_prior(self) -> Floats | None:
         """Return the class prior, or None where the sample's proportions are to be used."""
         if self.class_prior is not None:
             return read_prior(self.class_prior, self.classes_)
@@ -314,16 +343,9 @@ class SmoothedMeasure(Measure):
         form = self._fitted_sample().format
         return form.restore(points, form.feature_names)
 
-    def _one_hot(self, centers: Centers) -> Floats:
-        """Return the labels of the centres as laws; raise where they have none."""
-        return np.eye(len(self.classes_))[self._need_codes(centers)]
-
-    def _need_codes(self, centers: Centers) -> Ints:
-        if centers.codes is None:
-            raise ValueError(
-                f"{type(self).__name__} needs the labels of the points it is centred at; got X without y. Pass y, "
-                "or use PosteriorProbability, which does without."
-            )
+    @staticmethod
+    def _codes(centers: Centers) -> Ints:
+        assert centers.codes is not None, "checked by _centers"
         return centers.codes
 
     def _check_parameters(self) -> None:
@@ -343,13 +365,6 @@ def _correct(centers: Centers, judged: Judged) -> NDArray[np.bool_] | None:
 def error_given_law(region_mass: Floats, law: Floats) -> Floats:
     """Return the error mass of each component whose label has this law: sum over j of mass_j (1 - law_j)."""
     return np.asarray((region_mass * (1.0 - law)).sum(axis=-1))
-
-
-def class_ratio(prior: Floats, class_masses: Floats) -> Floats:
-    """Return by how much the mass of each class must be multiplied to give the prior."""
-    if ((class_masses <= 0) & (prior > 0)).any():
-        raise ValueError("class_prior must be 0 for a class without mass at these points; got a positive one.")
-    return np.divide(prior, class_masses, out=np.zeros_like(prior), where=class_masses > 0)
 
 
 def _at_rows(values: Floats, centers: Centers) -> Floats:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayes_gresub.classifiers.inputs import Labels
-from bayes_gresub.components import Floats
+from bayes_gresub.components import Floats, Ints
+from bayes_gresub.seeds import Seed
 
 
 class Posterior(ClassifierMixin, BaseEstimator, ABC):
@@ -18,8 +19,10 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
     classes_: Labels
 
     @abstractmethod
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Posterior:
-        """Learn from the sample."""
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, random_state: Seed = None
+    ) -> Self:
+        """Learn from the sample; `random_state` is for what is random in it."""
 
     @abstractmethod
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -33,8 +36,11 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
         """Return the most probable class at the rows of X."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def sampled_proba(self, X: ArrayLike) -> Floats:
-        """Return P(y | x) at sampled points, where single precision is enough."""
+    def sampled_proba(self, X: ArrayLike, owners: Ints | None = None) -> Floats:
+        """Return P(y | x) at sampled points, where single precision is enough.
+
+        `owners` names for each point the training point it was sampled about, if any.
+        """
         return self.predict_proba(X)
 
     @property

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import cross_val_predict
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from bayes_gresub.classifiers.inputs import encode_labels
-from bayes_gresub.components import Floats
+from bayes_gresub.classifiers.inputs import Labels, encode_labels
+from bayes_gresub.components import Floats, Ints
 from bayes_gresub.posteriors.base import Posterior
+from bayes_gresub.seeds import Seed, child, seed_sequence
 
 
 class ClassifierPosterior(Posterior):
@@ -45,51 +46,70 @@ class ClassifierPosterior(Posterior):
         self.estimator = estimator
         self.cv = cv
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ClassifierPosterior:
-        """Fit a clone on the sample, and clones on its folds for `training_proba`."""
-        if not hasattr(self.estimator, "predict_proba"):
-            raise TypeError(
-                f"estimator must have predict_proba; {type(self.estimator).__name__} has none. "
-                "Wrap it in sklearn.calibration.CalibratedClassifierCV."
-            )
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, random_state: Seed = None
+    ) -> Self:
+        """Fit a clone on the sample, and clones on its folds for the training points.
+
+        Parts of the estimator whose `random_state` is None take one from `random_state`.
+        """
         labels = np.asarray(y)
+        features = X if hasattr(X, "iloc") else np.asarray(X)
         self.classes_, counts = np.unique(labels, return_counts=True)
         self._frozen = isinstance(self.estimator, FrozenEstimator)
-        weightless = not self._frozen and not has_fit_parameter(self.estimator, "sample_weight")
-        if sample_weight is not None and weightless:
-            raise ValueError(
-                f"{type(self.estimator).__name__} takes no sample_weight in fit. Use an estimator that does, or "
-                "leave the weights out."
-            )
-        params = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.estimator_ = self.estimator if self._frozen else clone(self.estimator).fit(X, labels, **params)
-        if self._frozen or self.cv is None:
-            self._training = self._aligned(self.estimator_.predict_proba(X))
+        self._check_estimator(counts, sample_weight is not None)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        self._fold_models: list[Any] = []
+        self._fold_of: Ints | None = None
+        if self._frozen:
+            self.estimator_ = self.estimator
+            self._training = self._aligned(self.estimator_, self.estimator_.predict_proba(features))
             return self
-        if isinstance(self.cv, int) and counts.min() < self.cv:
-            raise ValueError(
-                f"out-of-fold probabilities need at least cv={self.cv} points of every class; class "
-                f"{self.classes_.tolist()[counts.argmin()]!r} has {counts.min()}. Lower cv."
-            )
-        out_of_fold = cross_val_predict(
-            self.estimator, X, labels, cv=self.cv, method="predict_proba", params=params or None
-        )
-        self._training = np.asarray(out_of_fold, dtype=float)
+        seed = None if random_state is None else seed_sequence(random_state)
+        self.estimator_ = self._fitted(features, labels, weights, seed, 0)
+        if self.cv is None:
+            self._training = self._aligned(self.estimator_, self.estimator_.predict_proba(features))
+            return self
+        self._training = np.full((len(labels), len(self.classes_)), np.nan)
+        self._fold_of = np.full(len(labels), -1)
+        for fold, (train, test) in enumerate(check_cv(self.cv, labels, classifier=True).split(features, labels)):
+            some = None if weights is None else weights[train]
+            model = self._fitted(_rows(features, train), labels[train], some, seed, 1 + fold)
+            self._fold_models.append(model)
+            self._training[test] = self._aligned(model, model.predict_proba(_rows(features, test)))
+            self._fold_of[test] = fold
+        if (self._fold_of < 0).any():
+            raise ValueError("cv must put every point in a test fold; got a splitter that leaves some out. Use KFold.")
         return self
 
     @property
     def space(self) -> str:
         """Return in words where the probabilities come from."""
+        check_is_fitted(self)
         name = type(self.estimator.estimator if self._frozen else self.estimator).__name__
         how = "as trained elsewhere" if self._frozen else "in sample" if self.cv is None else "out of fold"
         return f"probabilities of {name}, {how}"
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probabilities of the fit on the whole sample."""
-        return self._aligned(self.estimator_.predict_proba(X))
+        check_is_fitted(self)
+        return self._aligned(self.estimator_, self.estimator_.predict_proba(X))
+
+    def sampled_proba(self, X: ArrayLike, owners: Ints | None = None) -> Floats:
+        """Return the probabilities at sampled points, from the fit that did not see the point they lie about."""
+        if owners is None or self._fold_of is None:
+            return self.predict_proba(X)
+        points = X if hasattr(X, "iloc") else np.asarray(X)
+        result = np.empty((len(owners), len(self.classes_)))
+        for fold, model in enumerate(self._fold_models):
+            rows = np.flatnonzero(self._fold_of[owners] == fold)
+            if len(rows):
+                result[rows] = self._aligned(model, model.predict_proba(_rows(points, rows)))
+        return result
 
     def training_proba(self) -> Floats:
         """Return the out-of-fold probabilities; in-sample ones with cv=None or a frozen estimator."""
+        check_is_fitted(self)
         return self._training
 
     def warn_if_same(self, classifier: Any) -> None:
@@ -100,13 +120,59 @@ class ClassifierPosterior(Posterior):
                 "the posterior is the classifier being judged: its own probabilities confirm its predictions, and "
                 "the estimate is too low. Use another model, or an unfrozen one, which is refitted out of fold.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
 
-    def _aligned(self, probabilities: Any) -> Floats:
-        """Return columns in the order of the sample's classes; probability of others is shared out."""
-        own = np.asarray(self.estimator_.classes_)
-        remedy = "The frozen model was trained without these classes."
+    def _check_estimator(self, counts: Ints, weighted: bool) -> None:
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                f"estimator must have predict_proba; {type(self.estimator).__name__} has none. "
+                "Wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+        if self._frozen:
+            return
+        if weighted and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} takes no sample_weight in fit. Use an estimator that does, or "
+                "leave the weights out."
+            )
+        if isinstance(self.cv, int) and (self.cv < 2 or counts.min() < self.cv):
+            raise ValueError(
+                "out-of-fold probabilities need cv of at least 2 and at least cv points of every class; got "
+                f"cv={self.cv}, and class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()}. Lower cv, or "
+                "use None for in-sample probabilities."
+            )
+
+    def _fitted(
+        self, X: Any, labels: Labels, weights: Floats | None, seed: np.random.SeedSequence | None, which: int
+    ) -> Any:
+        model = clone(self.estimator)
+        if seed is not None:
+            open_seeds = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
+            numbers = child(seed, which).generate_state(len(open_seeds)) >> 1
+            model.set_params(**{name: int(number) for name, number in zip(open_seeds, numbers, strict=True)})
+        return model.fit(X, labels) if weights is None else model.fit(X, labels, sample_weight=weights)
+
+    def _aligned(self, model: Any, probabilities: Any) -> Floats:
+        """Return columns in the order of the sample's classes; probability of others is shared out among them."""
+        own = np.asarray(model.classes_)
+        remedy = "The model was trained without these classes."
         columns = encode_labels(self.classes_, own, "labels in y", remedy)
         aligned = np.asarray(probabilities, dtype=float)[:, columns]
-        return aligned if len(own) == len(columns) else aligned / aligned.sum(axis=1, keepdims=True)
+        if len(own) == len(columns):
+            return aligned
+        total = aligned.sum(axis=1, keepdims=True)
+        if (total <= 0).any():
+            raise ValueError(
+                f"the posterior must give the classes of y, {self.classes_.tolist()!r}, some probability at every "
+                f"point; {type(model).__name__} gives all of it to other classes at {int((total <= 0).sum())} points."
+            )
+        return np.asarray(aligned / total)
+
+
+def _is_seed(name: str) -> bool:
+    return name == "random_state" or name.endswith("__random_state")
+
+
+def _rows(X: Any, rows: Ints) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

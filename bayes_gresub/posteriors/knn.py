@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from bayes_gresub.classifiers.inputs import read_features, read_sample
 from bayes_gresub.classifiers.neighbors import NeighborVotes
-from bayes_gresub.components import Floats
+from bayes_gresub.components import Floats, Ints
 from bayes_gresub.posteriors.base import Posterior
-from bayes_gresub.scaling import describe_space, feature_scale, to_units
+from bayes_gresub.scaling import describe_space, feature_scale, pooled_deviation, to_units
+from bayes_gresub.seeds import Seed
 
 
 class KNN(Posterior):
@@ -26,8 +30,8 @@ class KNN(Posterior):
     k : int, default 3
         Number of neighbours.
     standardize : "within-class" or None
-        Measure distances in units of the pooled within-class standard deviation of each feature, or in the features as
-        given, as the paper does.
+        Measure distances in units of the pooled within-class standard deviation of each feature (of the overall one
+        where a feature is constant within classes), or in the features as given, as the paper does.
 
     References
     ----------
@@ -44,7 +48,9 @@ class KNN(Posterior):
         self.k = k
         self.standardize = standardize
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KNN:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, random_state: Seed = None
+    ) -> Self:
         """Keep the training points; weights multiply their votes, and points of weight zero are left out."""
         sample = read_sample(X, y, sample_weight)
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
@@ -56,11 +62,16 @@ class KNN(Posterior):
             )
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
-        self.feature_scale_ = feature_scale(sample.features, sample.codes, len(sample.classes), self.standardize)
-        self._units = to_units(sample.features, self.feature_scale_)
+        scale = feature_scale(sample.features, sample.codes, len(sample.classes), self.standardize)
+        # A feature without spread in the classes may still tell them apart.
+        self.feature_scale_ = np.where(scale > 0, scale, pooled_deviation([sample.features]))
+        # Differences are taken before the division by the unit, so that an offset costs no digits.
+        self._origin = sample.features.mean(axis=0)
+        self._units = to_units(sample.features - self._origin, self.feature_scale_)
         weights = None if sample_weight is None else sample.weights
         self._votes = NeighborVotes(self._units, sample.codes, len(sample.classes), weights)
         self._quick_votes = NeighborVotes(self._units, sample.codes, len(sample.classes), weights, single=True)
+        self._training: Floats | None = None
         return self
 
     @property
@@ -70,18 +81,24 @@ class KNN(Posterior):
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the share of votes at the rows of X, shape (m, c)."""
-        return self._votes(self._read(X), self.k)
+        units = self._read(X)
+        return self._votes(units, self.k)
 
-    def sampled_proba(self, X: ArrayLike) -> Floats:
+    def sampled_proba(self, X: ArrayLike, owners: Ints | None = None) -> Floats:
         """Return the share of votes at sampled points, ranked in single precision."""
-        return self._quick_votes(self._read(X), self.k)
+        units = self._read(X)
+        return self._quick_votes(units, self.k)
 
     def training_proba(self) -> Floats:
         """Return the share of votes at the training points, each its own first neighbour."""
-        return self._votes(self._units, self.k, own=np.arange(len(self._units)))
+        check_is_fitted(self)
+        if self._training is None:
+            self._training = self._votes(self._units, self.k, own=np.arange(len(self._units)))
+        return self._training
 
     def _read(self, X: ArrayLike) -> Floats:
+        check_is_fitted(self)
         features, _ = read_features(X)
         if features.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have the {self.n_features_in_} features seen in fit; got {features.shape[1]}.")
-        return to_units(features, self.feature_scale_)
+        return to_units(features - self._origin, self.feature_scale_)
