@@ -51,7 +51,9 @@ class UnitBall:
         """Return I_{1-t^2}((dim+1)/2, 1/2)/2 for t < 0, mirrored for t > 0 (regularized incomplete beta)."""
         clipped = np.clip(t, -1.0, 1.0)
         tail = 0.5 * betainc((dim + 1) / 2, 0.5, (1.0 - clipped) * (1.0 + clipped))
-        return np.where(clipped < 0, tail, 1.0 - tail)
+        # Near the middle 1 - t^2 has lost the digits of t.
+        half = 0.5 * np.sign(clipped) * betainc(0.5, (dim + 1) / 2, clipped**2)
+        return np.where(np.abs(clipped) < 0.5, 0.5 + half, np.where(clipped < 0, tail, 1.0 - tail))
 
     def n_uniforms(self, dim: int) -> int:
         """Return `dim + 1`: a direction and a radius."""

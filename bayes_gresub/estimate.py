@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayes_gresub.classifiers.inputs import Labels
 from bayes_gresub.components import Floats
-from bayes_gresub.readings import class_errors, class_mass, error_mass, expected_cost, prior_ratio, with_prior
+from bayes_gresub.readings import class_errors, class_mass, error_mass, expected_cost, replicates_with_prior, with_prior
 
 THIS_CLASSIFIER = "error of this classifier on the population the sample came from"
 """The estimand of every measure."""
@@ -188,9 +188,7 @@ class ErrorEstimate:
         prior : dict from label to probability, or sequence in the order of `classes`
         """
         probabilities = read_prior(prior, self.classes)
-        confusions = self._confusions()
-        # Replicates share one ratio: their mean, not each of them, has the classes' mass.
-        confusions = confusions * prior_ratio(probabilities, class_mass(confusions.mean(axis=0)))[:, None]
+        confusions = replicates_with_prior(self._confusions(), probabilities)
         return replace(
             self,
             replicate_confusions=confusions,
@@ -341,7 +339,10 @@ def read_prior(prior: Any, classes: Labels) -> Floats:
         if unknown or len(prior) < len(names):
             raise ValueError(f"class_prior must name each of {names!r} once; got {list(prior)!r}.")
         prior = [prior[label] for label in names]
-    probabilities = np.asarray(prior, dtype=float)
+    try:
+        probabilities = np.asarray(prior, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"class_prior must give one number for each of {names!r}; got {prior!r}.") from error
     if probabilities.shape != (len(names),):
         raise ValueError(
             f"class_prior must give one probability for each of {names!r}; got shape {probabilities.shape}."

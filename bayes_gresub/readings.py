@@ -51,11 +51,26 @@ def with_prior(confusion: Floats, prior: Floats) -> Floats:
     return np.asarray(confusion * prior_ratio(prior, class_mass(confusion))[..., None])
 
 
+def replicates_with_prior(confusions: Floats, prior: Floats) -> Floats:
+    r"""Return replicates of a confusion mass, shape (replicates, c, c), as they are under other class probabilities.
+
+    Their mean is that of the replicates with its rows rescaled to the prior. Each is moved by what a replicate's own
+    class mass is off (the linear part of the ratio), so that their spread is the standard error of a ratio:
+
+    .. math:: C'_r = \frac{\pi_y}{\bar m_y} \left(C_r - (m_r - \bar m) \frac{\bar C}{\bar m}\right)
+    """
+    mean = confusions.mean(axis=0)
+    mass = class_mass(mean)
+    rates = np.divide(mean, mass[:, None], out=np.zeros_like(mean), where=mass[:, None] > 0)
+    moved = confusions - (class_mass(confusions) - mass)[..., None] * rates
+    return np.asarray(moved * prior_ratio(prior, mass)[:, None])
+
+
 def prior_ratio(prior: Floats, class_masses: Floats) -> Floats:
     """Return by how much the mass of each class must be multiplied to give the prior, shape (..., c)."""
     if ((class_masses <= 0) & (prior > 0)).any():
         raise ValueError(
-            "class_prior must be 0 for a class without data; nothing is known of the classifier's errors there."
+            "class_prior must be 0 for a class without mass; no data tell of the classifier's errors there."
         )
     wanted = np.broadcast_to(prior, class_masses.shape)
     return np.divide(wanted, class_masses, out=np.zeros_like(class_masses), where=class_masses > 0)

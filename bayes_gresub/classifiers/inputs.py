@@ -65,6 +65,8 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
         names = tuple(columns) if all(isinstance(c, str) for c in columns) else None
     try:
         array = np.asarray(X)
+        if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and _holds_text(array)):
+            raise TypeError(f"{array.dtype} is not a number")
         dtype = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
         flat = array.astype(np.float64)
     except (ValueError, TypeError) as error:
@@ -86,6 +88,10 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
             f"{int(np.argmax(bad.any(axis=1)))}. Impute or drop them."
         )
     return flat, InputFormat(array.shape[1:], dtype, names)
+
+
+def _holds_text(array: NDArray[Any]) -> bool:
+    return any(isinstance(value, str | bytes) for value in array.ravel())
 
 
 def read_sample(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
@@ -116,8 +122,9 @@ def read_labels(y: ArrayLike, n: int) -> Labels:
         labels = labels[:, 0]
     if labels.shape != (n,):
         raise ValueError(f"y must have one label per row of X; got shape {labels.shape} for {n} rows.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("y must not hold NaN or infinite labels. Drop those rows.")
+    missing = labels.dtype.kind == "O" and any(value is None or value != value for value in labels)
+    if missing or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        raise ValueError("y must not hold missing, NaN or infinite labels. Drop those rows.")
     if labels.dtype.kind == "f" and (labels != np.round(labels)).any():
         raise ValueError(
             "y must hold class labels; got fractional numbers such as "

@@ -38,7 +38,9 @@ class NeighborVotes:
     ) -> None:
         self.dtype: Any = np.float32 if single else np.float64
         self.center = points.mean(axis=0)
-        self.points = points - self.center
+        # In units of the farthest point: neighbours are the same, and no square leaves the range of floats.
+        self.unit = np.abs(points - self.center).max() or 1.0
+        self.points = (points - self.center) / self.unit
         half_square = 0.5 * np.einsum("nd,nd->n", self.points, self.points)
         # Half the squared distance less a constant of the row is enough to rank, and is one product with this.
         self.ranking = np.vstack([-self.points.T, half_square]).astype(self.dtype)
@@ -61,7 +63,7 @@ class NeighborVotes:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _shares(self, queries: Floats, k: int, own: Ints | None) -> Floats:
-        centered = queries - self.center
+        centered = (queries - self.center) / self.unit
         left = np.empty((len(queries), queries.shape[1] + 1), dtype=self.dtype)
         left[:, :-1] = centered
         left[:, -1] = 1.0

@@ -95,8 +95,8 @@ def decision_region(
     _check_predict(classifier)
     _check_features(classifier, form)
     known = _known_classes(classifier, classes)
-    own = np.asarray(getattr(classifier, "classes_", known))
-    codes_of_own = encode_labels(own, known, "classes_", "") if own.ndim == 1 else np.arange(len(known))
+    own = _own_classes(classifier)
+    codes_of_own = np.arange(len(known)) if own is None else encode_labels(own, known, "classes_", "")
     region = Region(classifier, known, form, _names_for(classifier, form), None, codes_of_own)
     shape = geometry(classifier) if with_geometry else None
     probes = points if shape is None else np.concatenate([points, _random_points(points, seed)])
@@ -156,13 +156,22 @@ def _check_features(classifier: Any, form: InputFormat) -> None:
 
 def _known_classes(classifier: Any, classes: Labels) -> Labels:
     """Return the classes of the data, which the classifier must know, and then those that only it knows."""
-    own = getattr(classifier, "classes_", None)
-    if own is None or np.ndim(own) != 1:
+    own = _own_classes(classifier)
+    if own is None:
         return classes
     remedy = "The classifier was trained without these classes and cannot predict them."
-    known = encode_labels(classes, np.asarray(own), "labels in y", remedy)
-    others = np.delete(np.asarray(own), known)
+    known = encode_labels(classes, own, "labels in y", remedy)
+    others = np.delete(own, known)
     return np.concatenate([classes, others]) if len(others) else classes
+
+
+def _own_classes(classifier: Any) -> Labels | None:
+    """Return the classes that the classifier lists; None where it does not, or has several outputs."""
+    own = getattr(classifier, "classes_", None)
+    if own is None or (isinstance(own, list | tuple) and any(np.ndim(label) for label in own)):
+        return None
+    own = np.asarray(own)
+    return own if own.ndim == 1 else None
 
 
 def _names_for(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:

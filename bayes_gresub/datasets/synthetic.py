@@ -51,11 +51,12 @@ class PaperGaussian:
     def __post_init__(self) -> None:
         if not 0 < self.bayes_error < 0.5:
             raise ValueError(f"bayes_error must be between 0 and 0.5; got {self.bayes_error}.")
-        if self.n_noise < 0 or self.n_informative < 1 or self.block < 1 or self.n_informative % self.block:
+        if self.n_informative < 1 or self.block < 1 or self.n_informative % self.block:
             raise ValueError(
-                f"n_informative must be a multiple of block and n_noise not negative; got {self.n_informative} in blocks of "
-                f"{self.block} and n_noise={self.n_noise}."
+                f"n_informative must be a multiple of block; got {self.n_informative} in blocks of {self.block}."
             )
+        if self.n_noise < 0:
+            raise ValueError(f"n_noise must not be negative; got {self.n_noise}.")
         if not -1 / max(1, self.block - 1) < self.rho < 1:
             raise ValueError(
                 f"rho must make the covariance positive definite; got {self.rho} in blocks of {self.block}."

@@ -37,7 +37,8 @@ def linear_mass(components: Components, boundary: Linear, scales: Sequence[float
     across = np.multiply.outer(np.asarray(scales, dtype=float), components.deviation_along(boundary.normal))
     # Rounding of the centre's own score is no distance to the boundary.
     flat = across == 0
-    ratio = np.divide(score, across, out=np.zeros_like(across), where=~flat)
+    with np.errstate(over="ignore"):
+        ratio = np.divide(score, across, out=np.zeros_like(across), where=~flat)
     result = np.empty((*across.shape, 2))
     result[..., 0] = components.law.marginal_cdf(-ratio, components.dim)
     result[..., 1] = components.law.marginal_cdf(ratio, components.dim)

@@ -65,7 +65,7 @@ def mass(
     still = components.is_still if factors.any() else np.ones(k, dtype=bool)
     predicted = 0
     if center_labels is None and (still.any() or not factors.all()):
-        center_labels, predicted = region.labels(components.centers), k
+        center_labels, predicted = region.predict(components.centers), k
     if still.all() and center_labels is not None:
         counted = np.broadcast_to(np.eye(c)[center_labels], (len(factors), 1, k, c))
         return Mass(counted, "count of points", True, predicted)

@@ -47,8 +47,8 @@ class Kernel(BaseEstimator, ABC):
         self.feature_scale_ = feature_scale(features, codes, len(self.classes_), self.standardize)
         self.width_std_error_ = np.zeros(len(self.classes_))
         units = to_units(features, self.feature_scale_)
-        self._learn_shape(units, codes)
         given = self._given_width(features.shape[1])
+        self._learn_shape(units, codes)
         if given is not None:
             self.widths_ = given
             return self
@@ -132,7 +132,10 @@ class Kernel(BaseEstimator, ABC):
         width = self.width
         if isinstance(width, dict):
             width = _in_class_order(width, self.classes_)
-        array = np.asarray(width, dtype=float)
+        try:
+            array = np.asarray(width, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"width must be a number or an array of numbers; got {width!r}.") from error
         if array.ndim == 0:
             array = np.full(c, array)
         if not np.isfinite(array).all() or (array.ndim < 3 and (array < 0).any()):

@@ -59,9 +59,11 @@ class DiagonalGaussian(Kernel):
     def _width_shapes(self, d: int) -> list[tuple[int, ...]]:
         return [(), (d,)]
 
-    def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
+    def _learn_shape(self, units: Floats, codes: Ints) -> None:
         if self.ties not in ("different", "zero"):
             raise ValueError(f"ties must be 'different' or 'zero'; got {self.ties!r}.")
+
+    def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
         groups = self._each_class(units, codes)
         return np.stack([nearest_values(group, self.ties) for group in groups]) / ndtri(0.75)
 

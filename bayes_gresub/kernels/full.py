@@ -81,6 +81,8 @@ class FullGaussian(Kernel):
         ):
             raise ValueError(f"shrinkage must be 'auto' or a number from 0 to 1; got {self.shrinkage!r}.")
         if np.ndim(self.width) == 3:  # type: ignore[arg-type]
+            given = np.asarray(self.width, dtype=float)
+            self.factors_ = np.stack([_cholesky(one, f"of point {i}") for i, one in enumerate(given)])
             return
         c, d = len(self.classes_), units.shape[1]
         if self.covariance is not None:
@@ -90,11 +92,17 @@ class FullGaussian(Kernel):
             self.factors_ = np.stack([_cholesky(one, "given") for one in np.broadcast_to(given, (c, d, d))])
             return
         self.factors_ = np.zeros((c, d, d))
-        for code, group in enumerate(self._each_class(units, codes, "give the covariance")):
+        for code, group in enumerate(
+            self._each_class(
+                units, codes, "give the covariance" if self.width is not None else "give the width and covariance"
+            )
+        ):
             # A feature constant in the class keeps width 0 whatever the shrinkage.
             moving = np.ptp(group, axis=0) > 0
             if moving.any():
-                factor = _cholesky(self._class_covariance(group[:, moving]), repr(self.classes_.tolist()[code]))
+                factor = _cholesky(
+                    self._class_covariance(group[:, moving]), f"of class {self.classes_.tolist()[code]!r}"
+                )
                 self.factors_[code][np.ix_(moving, moving)] = factor
 
     def _class_covariance(self, group: Floats) -> Floats:
@@ -111,7 +119,7 @@ class FullGaussian(Kernel):
     def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:
         unit = self.scale * self.feature_scale_[:, None]
         if self.widths_.ndim == 3:
-            factors = np.stack([_cholesky(one, "given") for one in self.widths_])
+            factors = self.factors_
         elif len(self.widths_) == len(self.classes_):
             factors = self.widths_[:, None, None] * self.factors_
         else:
@@ -121,7 +129,7 @@ class FullGaussian(Kernel):
 
 def _cholesky(covariance: Floats, whose: str) -> Floats:
     if not np.allclose(covariance, covariance.T):
-        raise ValueError(f"a covariance matrix must be symmetric; the one of class {whose} is not.")
+        raise ValueError(f"a covariance matrix must be symmetric; the one {whose} is not.")
     try:
         factor = np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:
@@ -129,7 +137,7 @@ def _cholesky(covariance: Floats, whose: str) -> Floats:
     # A pivot this small is rounding, not variance.
     if (np.diag(factor) <= 1e-7 * np.sqrt(np.diag(covariance))).any():
         raise ValueError(
-            f"a covariance matrix must be positive definite; the one of class {whose} is singular. "
+            f"a covariance matrix must be positive definite; the one {whose} is singular. "
             "Raise shrinkage, or drop features that are combinations of others."
         )
     return np.asarray(factor, dtype=np.float64)

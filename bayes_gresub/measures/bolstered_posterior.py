@@ -18,7 +18,7 @@ from bayes_gresub.kernels import Kernel
 from bayes_gresub.measures.bolstered import fitted_kernel
 from bayes_gresub.measures.posterior_probability import fitted_posterior, proba_at
 from bayes_gresub.measures.smoothed import Centers, Judged, Outcome, SmoothedMeasure, error_given_law
-from bayes_gresub.readings import class_mass, error_mass, prior_ratio
+from bayes_gresub.readings import class_mass, error_mass, prior_ratio, replicates_with_prior
 from bayes_gresub.seeds import Seed, child
 
 _NOT_A_MEASURE = (
@@ -164,7 +164,7 @@ class BolsteredPosterior(SmoothedMeasure):
         weights = centers.weights
         if self.class_prior is not None:
             ratio = prior_ratio(self._prior_over(judged), class_mass(confusions.mean(axis=0)))
-            confusions = confusions * ratio[:, None]
+            confusions = replicates_with_prior(confusions, self._prior_over(judged))
             about = about * ratio[:, None]
             weights = weights * about.sum(axis=(1, 2))
         total = about.sum(axis=(1, 2))

@@ -18,7 +18,7 @@ from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate, r
 from bayes_gresub.integration.mass import Mass, joint, mass
 from bayes_gresub.integration.sampling import sampled_means
 from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
-from bayes_gresub.readings import error_mass, prior_ratio
+from bayes_gresub.readings import error_mass, prior_ratio, replicates_with_prior
 from bayes_gresub.seeds import Seed, child
 
 
@@ -118,7 +118,12 @@ class SmoothedMeasure(Measure):
         centers, components, seed = self._law(classifier, random_state, "expectation")
         losses, masses = self._class_means(loss, components, centers, seed)
         prior = self._known_prior()
-        values = losses.sum(axis=1) if prior is None else losses @ prior_ratio(prior, masses.mean(axis=0))
+        if prior is None:
+            values = losses.sum(axis=1)
+        else:
+            # The losses of a class as a row of two, so that they are rescaled like a confusion mass.
+            rows = np.stack([losses, masses - losses], axis=2)
+            values = replicates_with_prior(rows, prior)[..., 0].sum(axis=1)
         return MeasuredValue(float(values.mean()), standard_error(values))
 
     @abstractmethod
@@ -352,7 +357,7 @@ class SmoothedMeasure(Measure):
         super()._check_parameters()
         if isinstance(self.n_points, bool) or not isinstance(self.n_points, int | np.integer) or self.n_points < 1:
             raise ValueError(f"n_points must be a whole number of at least 1; got {self.n_points!r}.")
-        if self.tol is not None and not self.tol > 0:
+        if self.tol is not None and not (isinstance(self.tol, int | float | np.number) and self.tol > 0):
             raise ValueError(f"tol must be positive or None; got {self.tol!r}.")
 
 

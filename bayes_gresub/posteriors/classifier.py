@@ -138,9 +138,9 @@ class ClassifierPosterior(Posterior):
             )
         if isinstance(self.cv, int) and (self.cv < 2 or counts.min() < self.cv):
             raise ValueError(
-                "out-of-fold probabilities need cv of at least 2 and at least cv points of every class; got "
-                f"cv={self.cv}, and class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()}. Lower cv, or "
-                "use None for in-sample probabilities."
+                f"out-of-fold probabilities need at least 2 folds and at least cv={self.cv} points of every class; "
+                f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()}. Lower cv, or use None for in-sample "
+                "probabilities."
             )
 
     def _fitted(
@@ -156,7 +156,7 @@ class ClassifierPosterior(Posterior):
     def _aligned(self, model: Any, probabilities: Any) -> Floats:
         """Return columns in the order of the sample's classes; probability of others is shared out among them."""
         own = np.asarray(model.classes_)
-        remedy = "The model was trained without these classes."
+        remedy = "The frozen model was trained without these classes."
         columns = encode_labels(self.classes_, own, "labels in y", remedy)
         aligned = np.asarray(probabilities, dtype=float)[:, columns]
         if len(own) == len(columns):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import pickle
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,6 +70,23 @@ def trained(rule):
 
 
 @functools.cache
+def rescaled(rule, column, factor):
+    """Return the sample with one column, or all, in another unit, and the classifier trained on that."""
+    X, y = sample_for(rule)
+    X = X.copy()
+    X[:, column] *= factor
+    return X, y, clone(RULES[rule][1]).fit(X, y)
+
+
+@functools.cache
+def framed(rule):
+    """Return the sample as a frame, and the classifier trained on that."""
+    X, y = sample_for(rule)
+    frame = pd.DataFrame(X, columns=["first", "second", "third"])
+    return frame, clone(RULES[rule][1]).fit(frame, y)
+
+
+@functools.cache
 def fitted(name, rule):
     return MEASURES[name].make(random_state=0).fit(*sample_for(rule))
 
@@ -82,7 +97,7 @@ def estimated(name, rule):
 
 
 def law_arguments(name, classifier):
-    """What sample, probability and expectation of this measure must be given."""
+    """Return what sample, probability and expectation of this measure must be given."""
     return {"classifier": classifier} if name in SEMI else {}
 
 
@@ -161,7 +176,7 @@ def test_same_random_state_gives_the_same_number(name, rule):
     assert again.value == estimated(name, rule).value
 
 
-@every_rule
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_asking_twice_gives_the_same_number(name, rule):
     assert fitted(name, rule).error(trained(rule)).value == estimated(name, rule).value
@@ -180,14 +195,14 @@ def test_random_state_of_the_call_overrides_that_of_the_measure(name, rule):
 @every_measure
 def test_another_random_state_moves_sampled_estimates_only(name, rule):
     one, other = estimated(name, rule), fitted(name, rule).error(trained(rule), random_state=7)
-    assert (one.value == other.value) == one.computation.exact
+    assert np.array_equal(one.replicate_values, other.replicate_values) == one.computation.exact
 
 
 @every_measure
 def test_generator_in_the_call_gives_fresh_draws_each_time(name):
     generator = np.random.default_rng(0)
     one, other = (fitted(name, "svc").error(trained("svc"), random_state=generator) for _ in range(2))
-    assert (one.value == other.value) == one.computation.exact
+    assert np.array_equal(one.replicate_values, other.replicate_values) == one.computation.exact
 
 
 @pytest.mark.parametrize("name", THREADED)
@@ -208,19 +223,19 @@ def test_batches_change_no_number(name, monkeypatch):
 
 @pytest.mark.parametrize("name", THREADED)
 def test_tol_bounds_the_standard_error(name):
-    X, y = sample_for("svc")
-    estimate = MEASURES[name].make(random_state=0, tol=4e-4).fit(X, y).error(trained("svc"))
-    assert 0.0 < estimate.std_error <= 4e-4
+    tol = 0.6 * estimated(name, "svc").std_error
+    estimate = MEASURES[name].make(random_state=0, tol=tol).fit(*sample_for("svc")).error(trained("svc"))
+    assert 0.0 < estimate.std_error <= tol
 
 
-@every_rule
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_clone_gives_the_same_estimate(name, rule):
     again = clone(fitted(name, rule)).fit(*sample_for(rule)).error(trained(rule))
     assert again.value == estimated(name, rule).value
 
 
-@every_rule
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_pickled_fitted_measure_gives_the_same_estimate(name, rule):
     again = pickle.loads(pickle.dumps(fitted(name, rule))).error(trained(rule))
@@ -266,13 +281,14 @@ def test_refitting_forgets_the_first_sample(name):
     assert measure.error(trained("svc")).value == estimated(name, "svc").value
 
 
-@every_rule
 @every_measure
-def test_judging_leaves_the_classifier_as_it_was(name, rule):
-    classifier = clone(RULES[rule][1]).fit(*sample_for(rule))
-    before = joblib.hash(classifier)
-    fitted(name, rule).error(classifier)
-    assert joblib.hash(classifier) == before
+def test_classifier_is_never_retrained(name, monkeypatch):
+    def forbidden(self, *args, **kwargs):
+        raise AssertionError("the classifier was refitted")
+
+    classifier = trained("svc")
+    monkeypatch.setattr(SVC, "fit", forbidden)
+    assert fitted(name, "svc").error(classifier).value == estimated(name, "svc").value
 
 
 @every_measure
@@ -294,13 +310,10 @@ RENAMED = {
 
 
 @pytest.mark.parametrize("kind", RENAMED)
-@every_rule
 @every_measure
-def test_names_of_the_classes_do_not_matter(name, rule, kind):
+def test_names_of_the_classes_do_not_matter(name, kind):
+    rule, names = "logistic" if kind == "bools" else "tree", RENAMED[kind]
     X, y = sample_for(rule)
-    names = RENAMED[kind]
-    if len(names) < RULES[rule][0]:
-        rule, (X, y) = "3nn", sample_for("3nn")
     classifier = clone(RULES[rule][1]).fit(X, names[y])
     estimate = MEASURES[name].make(random_state=0).fit(X, names[y]).error(classifier)
     assert estimate.value == pytest.approx(estimated(name, rule).value, abs=1e-12)
@@ -327,17 +340,24 @@ class Renamed:
         return self.order[self.classifier.predict(X)]
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+@pytest.mark.parametrize("order", [(0, 2, 1), (1, 2, 0), (2, 1, 0)], ids=str)
 @every_additive_measure
 def test_permuting_the_classes_permutes_the_confusion(name, order):
-    """Numbers are sampled: within 4.5 standard errors of the largest entry's, with false alarms as in `assert_agree`."""
+    """Where sampled, within 4.5 standard errors of the noisiest entry: false alarms as in `assert_agree`."""
     X, y = sample_for("svc")
-    original = fitted(name, "svc").error(trained("svc"), random_state=1)
+    original = estimated(name, "svc")
     renamed = MEASURES[name].make(random_state=2).fit(X, np.array(order)[y]).error(Renamed(trained("svc"), order))
-    noise = [one.replicate_confusions.std(axis=0, ddof=1).max() / np.sqrt(8) for one in (original, renamed)]
-    exact = original.computation.exact
+    noise = np.hypot(largest_standard_error(original), largest_standard_error(renamed))
     permuted = renamed.confusion[np.ix_(order, order)]
-    np.testing.assert_allclose(permuted, original.confusion, atol=1e-12 if exact else 4.5 * np.hypot(*noise))
+    np.testing.assert_allclose(permuted, original.confusion, atol=max(4.5 * noise, 1e-12))
+
+
+def largest_standard_error(estimate):
+    """Return the largest Monte-Carlo standard error in the confusion, 0 where it is exact."""
+    if estimate.computation.exact:
+        return 0.0
+    replicates = estimate.replicate_confusions
+    return replicates.std(axis=0, ddof=1).max() / np.sqrt(len(replicates))
 
 
 @every_measure
@@ -357,13 +377,13 @@ def test_order_of_the_rows_does_not_matter(name, rule):
     assert_agree(permuted, estimated(name, rule))
 
 
-@every_rule
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_contributions_follow_the_rows(name, rule):
-    """Contributions have no standard errors of their own: those of 512 points a kernel are within 0.15 of the truth."""
+    """Contributions have no standard errors of their own: those of 256 points a kernel are within 0.15 of the truth."""
     X, y = sample_for(rule)
     rows = np.random.default_rng(3).permutation(len(y))
-    more = {"n_points": 512} if "n_points" in parameters(name) else {}
+    more = {"n_points": 256} if "n_points" in parameters(name) else {}
     original = MEASURES[name].make(random_state=0, **more).fit(X, y).error(trained(rule))
     permuted = MEASURES[name].make(random_state=1, **more).fit(X[rows], y[rows]).error(trained(rule))
     tolerance = 1e-10 if original.computation.exact else 0.15
@@ -372,15 +392,24 @@ def test_contributions_follow_the_rows(name, rule):
 
 # Trees round thresholds to single precision, so only a power of two leaves them exactly where they were.
 @pytest.mark.parametrize(("rule", "factor"), [("logistic", 1e3), ("logistic", 1e-3), ("tree", 2.0**10)])
-@pytest.mark.parametrize("column", range(3))
+@pytest.mark.parametrize("column", [0, 2])
 @pytest.mark.parametrize("name", UNIT_FREE)
 def test_units_of_a_feature_do_not_matter(name, column, rule, factor):
     """False alarms as in `assert_agree`."""
-    X, y = sample_for(rule)
-    scaled = X.copy()
-    scaled[:, column] *= factor
-    estimate = MEASURES[name].make(random_state=1).fit(scaled, y).error(clone(RULES[rule][1]).fit(scaled, y))
+    X, y, classifier = rescaled(rule, column, factor)
+    estimate = MEASURES[name].make(random_state=1).fit(X, y).error(classifier)
     assert_agree(estimate, estimated(name, rule), exact=1e-8)
+
+
+# Powers of two change no digit of a product or a sum. Not for trees, to which features within 1e-7 are constant.
+@pytest.mark.parametrize("factor", [2.0**80, 2.0**-80], ids=["huge", "tiny"])
+@pytest.mark.parametrize("rule", ["logistic", "3nn"])
+@every_measure
+def test_common_unit_of_all_features_does_not_matter(name, rule, factor):
+    """False alarms as in `assert_agree`."""
+    X, y, classifier = rescaled(rule, ..., factor)
+    estimate = MEASURES[name].make(random_state=0).fit(X, y).error(classifier)
+    assert_agree(estimate, estimated(name, rule))
 
 
 @every_rule
@@ -392,7 +421,7 @@ def test_single_precision_features_give_nearly_the_same(name, rule):
     assert_agree(estimate, estimated(name, rule), exact=1e-5)
 
 
-@every_rule
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_whole_numbers_count_as_floats(name, rule):
     X, y = sample_for(rule)
@@ -412,16 +441,17 @@ def test_lists_count_as_arrays(name):
     assert estimate.value == estimated(name, "svc").value
 
 
-@pytest.mark.parametrize("classifier_sees", ["frame", "array"])
-@pytest.mark.parametrize("measure_sees", ["frame", "array"])
-@every_rule
+@pytest.mark.parametrize(
+    ("measure_sees", "classifier_sees"), [("frame", "frame"), ("frame", "array"), ("array", "frame")]
+)
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_frames_and_arrays_mix_without_a_warning(name, rule, measure_sees, classifier_sees):
     """False alarms as in `assert_agree`."""
     X, y = sample_for(rule)
-    seen = {"array": X, "frame": pd.DataFrame(X, columns=["first", "second", "third"])}
-    classifier = clone(RULES[rule][1]).fit(seen[classifier_sees], y)
-    estimate = MEASURES[name].make(random_state=0).fit(seen[measure_sees], y).error(classifier)
+    frame, trained_on_frame = framed(rule)
+    classifier = trained_on_frame if classifier_sees == "frame" else trained(rule)
+    estimate = MEASURES[name].make(random_state=0).fit(frame if measure_sees == "frame" else X, y).error(classifier)
     assert_agree(estimate, estimated(name, rule))
 
 
@@ -525,15 +555,15 @@ def test_probability_of_being_misclassified_is_the_error(name, rule, prior):
 
 
 @every_additive_measure
-def test_probability_of_three_classes_agrees_with_the_confusion(name):
-    """False alarms as in `assert_agree`, with the standard error of the event's own estimate."""
+def test_probability_of_a_confusion_agrees_with_the_estimate(name):
+    """False alarms as in `assert_agree`."""
     classifier = trained("svc")
     event = fitted(name, "svc").probability(
         lambda X, y: (y == 2) & (classifier.predict(X) == 1), random_state=5, **law_arguments(name, classifier)
     )
     estimate = estimated(name, "svc")
-    noise = estimate.replicate_confusions[:, 2, 1].std(ddof=1) / np.sqrt(8) if not estimate.computation.exact else 0.0
-    assert abs(event.value - estimate.confusion[2, 1]) <= max(4.5 * np.hypot(noise, event.std_error), 1e-12)
+    noise = np.hypot(largest_standard_error(estimate), event.std_error)
+    assert abs(event.value - estimate.confusion[2, 1]) <= max(4.5 * noise, 1e-12)
 
 
 @pytest.mark.parametrize("rule", ["logistic", "tree", "3nn"])
@@ -601,7 +631,7 @@ def test_zero_one_cost_is_the_error(name):
     assert estimate.cost(1 - np.eye(3)) == pytest.approx(estimate.value, abs=1e-12)
 
 
-@every_rule
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_integer_weights_of_other_points_count_repeats(name, rule):
     """Widths and posteriors stay those of the fit, so this holds for all. False alarms as in `assert_agree`."""
@@ -612,7 +642,7 @@ def test_integer_weights_of_other_points_count_repeats(name, rule):
     assert_agree(weighted, repeated)
 
 
-@every_rule
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_zero_weight_of_other_points_leaves_them_out(name, rule):
     X, y = points(RULES[rule][0], n=12, seed=9)
@@ -621,7 +651,7 @@ def test_zero_weight_of_other_points_leaves_them_out(name, rule):
     assert weighted.value == pytest.approx(fitted(name, rule).error(trained(rule), X[kept], y[kept]).value, abs=1e-12)
 
 
-@every_rule
+@pytest.mark.parametrize("rule", ["logistic", "svc"])
 @every_measure
 def test_zero_weight_in_fit_leaves_points_out(name, rule):
     X, y = sample_for(rule)
@@ -795,7 +825,7 @@ def test_posterior_probability_needs_no_labels_at_other_points(name):
 
 @pytest.mark.parametrize("name", LABEL_BOUND)
 def test_kernels_about_other_points_need_their_labels(name):
-    with pytest.raises(ValueError, match="got X without y. Pass y, or use PosteriorProbability"):
+    with pytest.raises(ValueError, match=r"got X without y\. Pass y, or use PosteriorProbability"):
         fitted(name, "svc").error(trained("svc"), points(3, n=13, seed=9)[0])
 
 

@@ -270,12 +270,13 @@ def test_scale_is_a_factor_on_the_spread(law):
     )
 
 
+@pytest.mark.parametrize("shape", [(2,), (2, 3), (2, 3, 3), (2, 3, 2)], ids=["sphere", "diagonal", "full", "flat"])
 @pytest.mark.parametrize("law", [Normal(), UnitBall(), StudentT(4.0)], ids=["normal", "ball", "student"])
-def test_both_sides_have_mass_one_together(law):
+def test_both_sides_have_mass_one_together(law, shape):
     centers, group, rng = centers_and_groups(k=50)
-    components = Components(centers, rng.uniform(0.0, 2.0, size=(2, 3)), group, law)
+    components = Components(0.3 * centers, rng.uniform(0.1, 2.0, size=shape), group, law)
     sides = linear_mass(components, Linear(NORMAL_VECTOR, OFFSET), [0.0, 1.0])
-    np.testing.assert_allclose(sides.sum(axis=-1), 1.0, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(sides.sum(axis=-1), 1.0, rtol=0, atol=1e-14)
 
 
 def test_kappa_zero_equals_counting():

@@ -375,6 +375,13 @@ def test_width_is_measured_in_the_metric_of_a_given_covariance(shape):
     np.testing.assert_allclose(kernel.widths_, [mean_nearest(Z) / chi.median(3) for Z in whitened], rtol=1e-10)
 
 
+def test_constant_column_changes_no_width_beside_a_given_covariance():
+    X, y = two_classes()
+    plain = bg.FullGaussian(covariance=np.eye(3)).fit(X, y).widths_
+    padded = bg.FullGaussian(covariance=np.eye(4)).fit(np.insert(X, 1, 7.0, axis=1), y).widths_
+    np.testing.assert_allclose(padded, plain, rtol=1e-10)
+
+
 def test_given_covariance_is_the_shape_of_the_components():
     X, y = two_classes()
     given = np.eye(3) + 0.5
@@ -388,6 +395,13 @@ def test_shrinkage_mixes_the_covariance_with_its_mean_variance():
     K = np.cov(X[y == "a"], rowvar=False)
     expected = 0.75 * K + 0.25 * np.trace(K) / 3 * np.eye(3)
     np.testing.assert_allclose(covariances(kernel, X, y)[0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("number", [np.int64(1), np.float32(0.5)])
+def test_shrinkage_may_be_a_numpy_number(number):
+    X, y = two_classes()
+    fitted = bg.FullGaussian(shrinkage=number).fit(X, y)
+    np.testing.assert_allclose(fitted.widths_, bg.FullGaussian(shrinkage=float(number)).fit(X, y).widths_, rtol=1e-6)
 
 
 def test_automatic_shrinkage_serves_classes_with_fewer_points_than_features():
@@ -431,14 +445,23 @@ def test_order_of_the_rows_changes_no_width(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_class_of_one_point_is_refused_where_widths_are_estimated(kernel):
-    with pytest.raises(ValueError, match=r"class 'b' has 1. Add points of this class, or give the width"):
+    with pytest.raises(ValueError, match=r"class 'b' has 1. Add points of this class"):
         kernel().fit([[0.0], [1.0], [5.0]], ["a", "a", "b"])
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", ONE_NUMBER)
 def test_class_of_one_point_is_served_where_the_width_is_given(kernel):
-    """The refusal names this remedy, so that it must work."""
     assert kernel(width=0.5).fit([[0.0], [1.0], [5.0]], ["a", "a", "b"]).widths_.tolist() == [0.5, 0.5]
+
+
+def test_full_gaussian_of_given_width_names_covariance_as_the_remedy_for_a_class_of_one_point():
+    with pytest.raises(ValueError, match=r"class 'b' has 1.*covariance"):
+        bg.FullGaussian(width=0.5).fit([[0.0], [1.0], [5.0]], ["a", "a", "b"])
+
+
+def test_full_gaussian_of_given_width_and_covariance_serves_a_class_of_one_point():
+    kernel = bg.FullGaussian(width=0.5, covariance=[[1.0]]).fit([[0.0], [1.0], [5.0]], ["a", "a", "b"])
+    assert kernel.widths_.tolist() == [0.5, 0.5]
 
 
 def test_widths_per_training_point_are_refused_at_other_points():
