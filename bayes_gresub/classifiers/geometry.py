@@ -203,6 +203,9 @@ Geometry = Linear | Tree | KernelMachine | Neighbors
 
 def geometry(classifier: Any) -> Geometry | None:
     """Return the geometry of a fitted classifier over its own `classes_`, or None where only `predict` is known."""
+    if not type(classifier).__module__.startswith("sklearn.") or "predict" in vars(classifier):
+        # A subclass may predict in its own way on points that no check happens to try.
+        return None
     if isinstance(classifier, FrozenEstimator):
         return geometry(classifier.estimator)
     if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
@@ -211,7 +214,7 @@ def geometry(classifier: Any) -> Geometry | None:
         return _behind_pipeline(classifier)
     if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
         return _with_threshold(classifier)
-    if not hasattr(classifier, "classes_") or np.ndim(classifier.classes_) != 1:
+    if own_classes(classifier) is None:
         return None
     if isinstance(classifier, DecisionTreeClassifier):
         return _tree(classifier)
@@ -224,6 +227,15 @@ def geometry(classifier: Any) -> Geometry | None:
     if isinstance(classifier, LinearClassifierMixin) and hasattr(classifier, "coef_") and _is_binary(classifier):
         return _linear(classifier)
     return None
+
+
+def own_classes(classifier: Any) -> NDArray[Any] | None:
+    """Return the classes that the classifier lists; None where it does not, or has several outputs."""
+    own = getattr(classifier, "classes_", None)
+    if own is None or (isinstance(own, list | tuple) and any(np.ndim(label) for label in own)):
+        return None
+    own = np.asarray(own)
+    return own if own.ndim == 1 else None
 
 
 def _is_binary(classifier: Any) -> bool:
@@ -242,11 +254,13 @@ def _behind_pipeline(pipeline: Pipeline) -> Geometry | None:
 
 def _with_threshold(classifier: Any) -> Geometry | None:
     inner = geometry(classifier.estimator_)
-    if not isinstance(inner, Linear):
-        return None
     model = classifier.estimator_
     while (inside := _wrapped(model)) is not None:
         model = inside
+    # With equal priors nearest centroids predict by plain distances, but their decision function standardises.
+    other_scores = isinstance(model, NearestCentroid) and np.allclose(model.class_prior_, 0.5)
+    if not isinstance(inner, Linear) or other_scores:
+        return None
     logistic = isinstance(model, LogisticRegression | LinearDiscriminantAnalysis) or (
         isinstance(model, SGDClassifier) and model.loss == "log_loss"
     )
@@ -259,7 +273,7 @@ def _with_threshold(classifier: Any) -> Geometry | None:
     if method == "predict_proba":
         if not logistic:
             return None
-        threshold = float(logit(threshold))
+        threshold = float(logit(np.clip(threshold, 0.0, 1.0)))
     flipped = getattr(classifier, "pos_label", None) == classifier.classes_[0]
     return replace(inner, offset=inner.offset + threshold if flipped else inner.offset - threshold)
 

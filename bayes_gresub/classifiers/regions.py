@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from bayes_gresub.classifiers.geometry import Geometry, Tree, geometry
+from bayes_gresub.classifiers.geometry import Geometry, Tree, geometry, own_classes
 from bayes_gresub.classifiers.inputs import InputFormat, Labels, encode_labels
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.scaling import pooled_deviation
@@ -95,7 +95,7 @@ def decision_region(
     _check_predict(classifier)
     _check_features(classifier, form)
     known = _known_classes(classifier, classes)
-    own = _own_classes(classifier)
+    own = own_classes(classifier)
     codes_of_own = np.arange(len(known)) if own is None else encode_labels(own, known, "classes_", "")
     region = Region(classifier, known, form, _names_for(classifier, form), None, codes_of_own)
     shape = geometry(classifier) if with_geometry else None
@@ -156,22 +156,13 @@ def _check_features(classifier: Any, form: InputFormat) -> None:
 
 def _known_classes(classifier: Any, classes: Labels) -> Labels:
     """Return the classes of the data, which the classifier must know, and then those that only it knows."""
-    own = _own_classes(classifier)
+    own = own_classes(classifier)
     if own is None:
         return classes
     remedy = "The classifier was trained without these classes and cannot predict them."
     known = encode_labels(classes, own, "labels in y", remedy)
     others = np.delete(own, known)
     return np.concatenate([classes, others]) if len(others) else classes
-
-
-def _own_classes(classifier: Any) -> Labels | None:
-    """Return the classes that the classifier lists; None where it does not, or has several outputs."""
-    own = getattr(classifier, "classes_", None)
-    if own is None or (isinstance(own, list | tuple) and any(np.ndim(label) for label in own)):
-        return None
-    own = np.asarray(own)
-    return own if own.ndim == 1 else None
 
 
 def _names_for(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:

@@ -48,7 +48,7 @@ class Kernel(BaseEstimator, ABC):
         self.width_std_error_ = np.zeros(len(self.classes_))
         units = to_units(features, self.feature_scale_)
         given = self._given_width(features.shape[1])
-        self._learn_shape(units, codes)
+        self._learn_shape(units, codes, given)
         if given is not None:
             self.widths_ = given
             return self
@@ -64,10 +64,9 @@ class Kernel(BaseEstimator, ABC):
     def restricted_to(self, rows: Ints, n: int) -> Kernel:
         """Return an unfitted copy for a sample of which only `rows` are kept: widths per point are cut down to them."""
         kernel: Kernel = clone(self)
-        if self.width is not None and not isinstance(self.width, dict):
-            width = np.asarray(self.width, dtype=float)
-            if width.ndim and len(width) == n and len(rows) < n:
-                kernel.set_params(width=width[rows])
+        per_point = self.width is not None and not isinstance(self.width, dict) and np.shape(self.width)[:1] == (n,)
+        if per_point and len(rows) < n:
+            kernel.set_params(width=np.asarray(self.width, dtype=float)[rows])
         return kernel
 
     def components(self, centers: Floats, codes: Ints, at_training_points: bool) -> Components:
@@ -92,7 +91,7 @@ class Kernel(BaseEstimator, ABC):
             )
         return self._build(centers, codes, np.asarray(group, dtype=np.intp))
 
-    def _learn_shape(self, units: Floats, codes: Ints) -> None:
+    def _learn_shape(self, units: Floats, codes: Ints, given: Floats | None) -> None:
         """Learn what the kernel needs besides its width, also where that is given."""
 
     def _warn_of_no_width(self, units: Floats, codes: Ints) -> None:

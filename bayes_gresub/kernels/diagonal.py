@@ -59,7 +59,7 @@ class DiagonalGaussian(Kernel):
     def _width_shapes(self, d: int) -> list[tuple[int, ...]]:
         return [(), (d,)]
 
-    def _learn_shape(self, units: Floats, codes: Ints) -> None:
+    def _learn_shape(self, units: Floats, codes: Ints, given: Floats | None) -> None:
         if self.ties not in ("different", "zero"):
             raise ValueError(f"ties must be 'different' or 'zero'; got {self.ties!r}.")
 

@@ -74,22 +74,21 @@ class FullGaussian(Kernel):
         self.width_std_error_ = np.array(errors)
         return np.array(widths)
 
-    def _learn_shape(self, units: Floats, codes: Ints) -> None:
+    def _learn_shape(self, units: Floats, codes: Ints, given: Floats | None) -> None:
         """Set `factors_`, shape (c, d, d): square roots of the class covariances in units of the space."""
         if self.shrinkage != "auto" and not (
             isinstance(self.shrinkage, int | float | np.number) and 0 <= float(self.shrinkage) <= 1
         ):
             raise ValueError(f"shrinkage must be 'auto' or a number from 0 to 1; got {self.shrinkage!r}.")
-        if np.ndim(self.width) == 3:  # type: ignore[arg-type]
-            given = np.asarray(self.width, dtype=float)
-            self.factors_ = np.stack([_cholesky(one, f"of point {i}") for i, one in enumerate(given)])
+        if given is not None and given.ndim == 3:
+            self.factors_ = np.stack([_cholesky(one, f"given at {i}") for i, one in enumerate(given)])
             return
         c, d = len(self.classes_), units.shape[1]
         if self.covariance is not None:
-            given = np.asarray(self.covariance, dtype=float)
-            if given.shape not in ((d, d), (c, d, d)):
-                raise ValueError(f"covariance must have shape ({d}, {d}) or ({c}, {d}, {d}); got {given.shape}.")
-            self.factors_ = np.stack([_cholesky(one, "given") for one in np.broadcast_to(given, (c, d, d))])
+            covariance = np.asarray(self.covariance, dtype=float)
+            if covariance.shape not in ((d, d), (c, d, d)):
+                raise ValueError(f"covariance must have shape ({d}, {d}) or ({c}, {d}, {d}); got {covariance.shape}.")
+            self.factors_ = np.stack([_cholesky(one, "given") for one in np.broadcast_to(covariance, (c, d, d))])
             return
         self.factors_ = np.zeros((c, d, d))
         for code, group in enumerate(

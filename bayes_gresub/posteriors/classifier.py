@@ -139,8 +139,8 @@ class ClassifierPosterior(Posterior):
         if isinstance(self.cv, int) and (self.cv < 2 or counts.min() < self.cv):
             raise ValueError(
                 f"out-of-fold probabilities need at least 2 folds and at least cv={self.cv} points of every class; "
-                f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()}. Lower cv, or use None for in-sample "
-                "probabilities."
+                f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()}. Lower cv, or use None for "
+                "in-sample probabilities."
             )
 
     def _fitted(

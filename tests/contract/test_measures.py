@@ -52,10 +52,11 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 
 @functools.cache
 def points(n_classes, n=36, d=3, seed=0):
-    """Overlapping Gaussian classes of unequal size and spread; no two rows are equal."""
+    """Overlapping Gaussian classes of unequal size and spread, features correlated; no two rows are equal."""
     rng = np.random.default_rng([seed, n_classes])
     y = np.minimum(np.arange(n) % (n_classes + 1), n_classes - 1)
     X = rng.normal(size=(n, d)) * (1.0 + 0.3 * y[:, None])
+    X[:, -1] += 2.0 * X[:, 0]
     X[:, 0] += 1.2 * y
     return X, y
 
@@ -698,13 +699,15 @@ LEARNS_NO_NEIGHBOURS = {
         bg.FullGaussian(0.5, covariance=np.eye(3) + 0.3, standardize=None), **given
     ),
     "posterior refitted with weights": lambda **given: bg.PosteriorProbability(
-        bg.ClassifierPosterior(GaussianNB(), cv=None), **given
+        bg.ClassifierPosterior(GaussianNB(var_smoothing=0), cv=None), **given
     ),
     "posterior trained elsewhere": lambda **given: bg.PosteriorProbability(
         bg.ClassifierPosterior(FrozenEstimator(GaussianNB().fit(*points(2, seed=8)))), **given
     ),
     "both smoothed": lambda **given: bg.BolsteredPosterior(
-        bg.SphericalGaussian(0.5, standardize=None), bg.ClassifierPosterior(GaussianNB(), cv=None), **given
+        bg.SphericalGaussian(0.5, standardize=None),
+        bg.ClassifierPosterior(GaussianNB(var_smoothing=0), cv=None),
+        **given,
     ),
 }
 

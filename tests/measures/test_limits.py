@@ -263,3 +263,19 @@ def test_errors_at_scales_do_not_depend_on_which_others_are_asked():
     X, y = overlapping()
     measure, classifier = bg.Bolstered(random_state=0).fit(X, y), SVC().fit(X, y)
     assert measure.errors_at_scales(classifier, [0.5, 1.0, 2.0])[1].value == measure.error(classifier).value
+
+
+@pytest.mark.parametrize("width", ["by label", "by class", "by point"])
+def test_given_covariance_matrices_are_those_of_the_kernels(width):
+    """Four times the identity is the covariance of a spherical kernel of width 2."""
+    X, y = overlapping()
+    classifier = LinearDiscriminantAnalysis().fit(X, y)
+    matrix = 4.0 * np.eye(2)
+    given = {
+        "by label": {0: matrix, 1: matrix},
+        "by class": np.stack([matrix] * 2),
+        "by point": np.stack([matrix] * 40),
+    }
+    full = bg.Bolstered(bg.FullGaussian(given[width], standardize=None)).fit(X, y).error(classifier)
+    spherical = bg.Bolstered(bg.SphericalGaussian(2.0, standardize=None)).fit(X, y).error(classifier)
+    assert full.value == pytest.approx(spherical.value, abs=1e-12)
