@@ -9,6 +9,9 @@ import numpy as np
 _OURS = 0x6267_7265
 """Keeps our children apart from those that a user spawns from the same SeedSequence."""
 
+PROBES, POINTS, DRAWS, WIDTHS, POSTERIOR = range(5)
+"""What a measure's children are for: checks of geometry, integrals, `sample`, subsamples for widths, posteriors."""
+
 Seed: TypeAlias = int | np.integer | np.random.SeedSequence | np.random.Generator | None
 
 

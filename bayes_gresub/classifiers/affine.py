@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,16 @@ class AffineMap:
 
     def __call__(self, points: Floats) -> Floats:
         """Apply to points (m, d)."""
+        if self.is_identity:
+            return points
         moved = points * self.matrix if self.matrix.ndim == 1 else points @ self.matrix.T
         moved += self.offset
         return moved
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Return whether the map leaves points as they are."""
+        return self.matrix.ndim == 1 and not self.offset.any() and bool((self.matrix == 1).all())
 
     def then(self, step: AffineMap) -> AffineMap:
         """Return this map followed by `step`."""

@@ -153,6 +153,8 @@ def read_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
 def encode_labels(labels: Labels, classes: Labels, what: str, remedy: str) -> Ints:
     """Return the position of each label in `classes`, or raise naming the labels that are not there."""
     labels = np.asarray(labels)
+    if labels.dtype == classes.dtype and np.array_equal(labels, classes):
+        return np.arange(len(classes))
     if labels.dtype.kind == classes.dtype.kind and labels.dtype.kind in "iubU":
         order = np.argsort(classes)
         position = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from bayes_gresub.components import Floats, Ints
 
-CHUNK_ELEMENTS = 2**15
+CHUNK_ELEMENTS = 2**16
 """Distances held at once: few enough to stay in a processor's cache, as long as MIN_ROWS allows."""
 
 MIN_ROWS = 256
@@ -49,6 +49,8 @@ class NeighborVotes:
         self.ballots = np.zeros((len(points), n_classes + 1))
         self.ballots[np.arange(len(points)), codes] = 1.0 if weights is None else weights
         self.ballots[:, -1] = 1.0
+        # Counts are whole numbers, which single precision holds exactly; weights are not.
+        self.quick_ballots = self.ballots.astype(self.dtype if weights is None else np.float64)
 
     def __call__(self, queries: Floats, k: int, own: Ints | None = None) -> Floats:
         """Return the share of votes per class at `queries`, shape (m, c).
@@ -74,7 +76,8 @@ class NeighborVotes:
         # A bound on the rounding error of the product; whoever is nearer than this could be among the k nearest.
         square = np.einsum("md,md->m", centered, centered) + self.largest_square
         slack = 8 * float(np.finfo(self.dtype).eps) * (queries.shape[1] + 1) * square
-        votes = (rank <= (last + slack)[:, None]).astype(float) @ self.ballots
+        near = rank <= (last + slack).astype(self.dtype)[:, None]
+        votes = (near.astype(self.quick_ballots.dtype) @ self.quick_ballots).astype(float)
         unsure = np.flatnonzero(votes[:, -1] > k)
         if len(unsure):
             votes[unsure, :-1] = self._exact_votes(centered[unsure], k, None if own is None else own[unsure])

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from bayes_gresub.classifiers.geometry import Geometry, Tree, geometry, own_classes
 from bayes_gresub.classifiers.inputs import InputFormat, Labels, encode_labels
 from bayes_gresub.components import Floats, Ints
-from bayes_gresub.scaling import pooled_deviation
+from bayes_gresub.seeds import PROBES, child
 
 _PROBES = 64
 _REPEATS = 256
@@ -98,15 +98,18 @@ def decision_region(
     own = own_classes(classifier)
     codes_of_own = np.arange(len(known)) if own is None else encode_labels(own, known, "classes_", "")
     region = Region(classifier, known, form, _names_for(classifier, form), None, codes_of_own)
-    shape = geometry(classifier) if with_geometry else None
-    probes = points if shape is None else np.concatenate([points, _random_points(points, seed)])
+    shape = geometry(classifier)
+    probe = with_geometry and shape is not None
+    probes = np.concatenate([points, _random_points(points, seed)]) if probe else points
     try:
         said = region.predict(probes)
     except NotFittedError as error:
         raise NotFittedError(_unfitted(classifier)) from error
-    if shape is not None and _agrees(shape, codes_of_own, probes, said, form):
+    if shape is not None and probe and _agrees(shape, codes_of_own, probes, said, form):
         return replace(region, geometry=shape), said[: len(points)]
-    _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
+    if shape is None or probe:
+        # Classifiers of known geometry are functions of the point; of others nothing is known.
+        _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
     return region, said[: len(points)]
 
 
@@ -130,11 +133,11 @@ def _check_is_function(region: Region, points: Floats, said: Ints) -> None:
 
 
 def _random_points(points: Floats, seed: np.random.SeedSequence) -> Floats:
-    """Return points scattered about the data: half one standard deviation off a data point, half three."""
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(len(points), size=_PROBES)
-    spread = np.where(np.arange(_PROBES) % 2 == 0, 1.0, 3.0)[:, None] * pooled_deviation([points])
-    return np.asarray(points[rows] + spread * rng.standard_normal((_PROBES, points.shape[1])))
+    """Return points scattered about the data: by about one standard deviation of the features, or three."""
+    rng = np.random.default_rng(child(seed, PROBES))
+    noise = rng.standard_normal((_PROBES, points.shape[1])) * (0.25 * np.ptp(points, axis=0))
+    noise[::2] *= 3.0
+    return np.asarray(points[rng.integers(len(points), size=_PROBES)] + noise)
 
 
 def _check_predict(classifier: Any) -> None:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.integration.sobol import scrambles
-from bayes_gresub.seeds import child
+from bayes_gresub.seeds import POINTS, child
 
 REPLICATES = 8
 """Independent scrambles of the Sobol' sequence; their spread gives the standard error."""
@@ -192,7 +192,7 @@ def _replicates(
     def batch(some: Sequence[int], begin: int) -> Floats:
         end = min(begin + step, k)
         part = components.take(slice(begin, end))
-        u = _uniforms(size, begin * block, end * block, [child(seed, r) for r in some])
+        u = _uniforms(size, begin * block, end * block, [child(seed, POINTS, r) for r in some])
         z = components.law.from_uniforms(u, dim).reshape(len(some), end - begin, block, dim)
         if leading is not None:
             z = _lead(z, leading[part.group])

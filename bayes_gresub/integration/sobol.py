@@ -30,8 +30,9 @@ def scrambles(dim: int, start: int, stop: int, seeds: Sequence[np.random.SeedSeq
     [0, 1, 2, 3]
     """
     log_size = max(1, int(stop - 1).bit_length())
-    bits = np.stack([np.random.Generator(np.random.PCG64(s)).integers(2**_BITS, size=(dim, 1 + _BITS)) for s in seeds])
-    shift, rows = bits[:, None, :, 0].astype(np.uint32), bits[:, :, 1:].astype(np.uint32)
+    words = np.stack([seed.generate_state(dim * (1 + _BITS)) for seed in seeds]) >> (32 - _BITS)
+    words = words.reshape(len(seeds), dim, 1 + _BITS)
+    shift, rows = words[:, None, :, 0], words[:, :, 1:]
     rows = (rows & ~(2 * _DIGITS - 1)) | _DIGITS
     parity = np.bitwise_count(rows[..., None] & _directions(dim, log_size)[:, None, :]) & 1
     scrambled = (parity * _DIGITS[:, None]).sum(axis=2, dtype=np.uint32)

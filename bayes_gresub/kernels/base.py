@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from bayes_gresub.classifiers.inputs import Labels, encode_labels
 from bayes_gresub.components import Components, Floats, Ints
@@ -62,8 +63,8 @@ class Kernel(BaseEstimator, ABC):
         return describe_space(self.standardize)
 
     def restricted_to(self, rows: Ints, n: int) -> Kernel:
-        """Return an unfitted copy for a sample of which only `rows` are kept: widths per point are cut down to them."""
-        kernel: Kernel = clone(self)
+        """Return a copy for a sample of which only `rows` are kept: widths per point are cut down to them."""
+        kernel = copy.copy(self)
         per_point = self.width is not None and not isinstance(self.width, dict) and np.shape(self.width)[:1] == (n,)
         if per_point and len(rows) < n:
             kernel.set_params(width=np.asarray(self.width, dtype=float)[rows])
@@ -95,6 +96,8 @@ class Kernel(BaseEstimator, ABC):
         """Learn what the kernel needs besides its width, also where that is given."""
 
     def _warn_of_no_width(self, units: Floats, codes: Ints) -> None:
+        if self.widths_.all():
+            return
         for code, label in enumerate(self.classes_.tolist()):
             if not self.widths_[code].any() and np.ptp(units[codes == code], axis=0).any():
                 warnings.warn(

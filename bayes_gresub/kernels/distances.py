@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.neighbors import NearestNeighbors
 
 from bayes_gresub.components import Floats
+from bayes_gresub.seeds import WIDTHS, child
 
 DENSE_LIMIT = 500
 """Points up to which all pairwise distances are quicker than a neighbour search."""
@@ -30,10 +31,11 @@ class MeanDistance:
     std_error: float
 
 
-def mean_nearest_distance(points: Floats, seed: np.random.SeedSequence) -> MeanDistance:
+def mean_nearest_distance(points: Floats, seed: np.random.SeedSequence, which: int = 0) -> MeanDistance:
     r"""Return :math:`\hat d = \frac1n \sum_i \min_{j \ne i} |X_i - X_j|` over the points of one class.
 
-    Beyond QUERY_LIMIT points the outer mean is over a random subsample; the inner minimum is always over all.
+    Beyond QUERY_LIMIT points the outer mean is over a random subsample, number `which` of this seed; the inner minimum
+    is always over all.
 
     Examples
     --------
@@ -42,16 +44,16 @@ def mean_nearest_distance(points: Floats, seed: np.random.SeedSequence) -> MeanD
     1.3333333333333333
     """
     n = len(points)
-    # Searches by matrix products lose the digits that an offset takes up.
-    points = points - points.mean(axis=0)
     if n <= DENSE_LIMIT:
         distances = squareform(pdist(points))
         np.fill_diagonal(distances, np.inf)
         return MeanDistance(float(distances.min(axis=1).mean()), 0.0)
+    # Searches by matrix products lose the digits that an offset takes up.
+    points = points - points.mean(axis=0)
     if n <= QUERY_LIMIT:
         nearest, _ = NearestNeighbors(n_neighbors=1).fit(points).kneighbors()
         return MeanDistance(float(nearest.mean()), 0.0)
-    rows = np.random.default_rng(seed).choice(n, SUBSAMPLE, replace=False)
+    rows = np.random.default_rng(child(seed, WIDTHS, which)).choice(n, SUBSAMPLE, replace=False)
     nearest = _nearest_of_some(points, rows)
     finite_sample = np.sqrt(1.0 - SUBSAMPLE / n)
     return MeanDistance(float(nearest.mean()), float(nearest.std(ddof=1) / np.sqrt(SUBSAMPLE) * finite_sample))

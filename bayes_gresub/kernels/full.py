@@ -9,7 +9,6 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.kernels.base import Kernel, Width
 from bayes_gresub.kernels.distances import chi_median, mean_nearest_distance
-from bayes_gresub.seeds import child
 
 
 class FullGaussian(Kernel):
@@ -67,7 +66,7 @@ class FullGaussian(Kernel):
         for j, (group, factor) in enumerate(zip(groups, self.factors_, strict=True)):
             moving = factor.any(axis=1) & (self.feature_scale_ > 0)
             inverse = np.linalg.inv(factor[np.ix_(moving, moving)])
-            distance = mean_nearest_distance(group[:, moving] @ inverse.T, child(seed, j))
+            distance = mean_nearest_distance(group[:, moving] @ inverse.T, seed, j)
             median = chi_median(max(1, int(moving.sum())))
             widths.append(distance.value / median)
             errors.append(distance.std_error / median)

@@ -7,7 +7,6 @@ import numpy as np
 from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.kernels.base import Kernel, Width
 from bayes_gresub.kernels.distances import chi_median, mean_nearest_distance
-from bayes_gresub.seeds import child
 
 
 class SphericalGaussian(Kernel):
@@ -49,9 +48,7 @@ class SphericalGaussian(Kernel):
         self.standardize = standardize
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
-        distances = [
-            mean_nearest_distance(group, child(seed, j)) for j, group in enumerate(self._each_class(units, codes))
-        ]
+        distances = [mean_nearest_distance(group, seed, j) for j, group in enumerate(self._each_class(units, codes))]
         median = chi_median(max(1, int(np.count_nonzero(self.feature_scale_))))
         self.width_std_error_ = np.array([distance.std_error for distance in distances]) / median
         return np.array([distance.value for distance in distances]) / median

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from bayes_gresub.classifiers.inputs import Labels, Sample, read_sample
 from bayes_gresub.components import Floats
 from bayes_gresub.estimate import ErrorEstimate, read_prior
-from bayes_gresub.seeds import Seed, child, seed_sequence
+from bayes_gresub.seeds import Seed, seed_sequence
 
 PointFunction = Callable[[Any, Labels], ArrayLike]
 
@@ -62,7 +62,7 @@ class Measure(BaseEstimator, ABC):
         sample = read_sample(X, y, sample_weight)
         if self.class_prior is not None:
             read_prior(self.class_prior, sample.classes)
-        self._learn(sample, sample_weight is not None, child(seed_sequence(self.random_state), 3))
+        self._learn(sample, sample_weight is not None, seed_sequence(self.random_state))
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
         self._sample = sample

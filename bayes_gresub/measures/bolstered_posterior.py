@@ -19,7 +19,7 @@ from bayes_gresub.measures.bolstered import fitted_kernel
 from bayes_gresub.measures.posterior_probability import fitted_posterior, proba_at
 from bayes_gresub.measures.smoothed import Centers, Judged, Outcome, SmoothedMeasure, error_given_law
 from bayes_gresub.readings import class_mass, error_mass, prior_ratio, replicates_with_prior
-from bayes_gresub.seeds import Seed, child
+from bayes_gresub.seeds import Seed
 
 _NOT_A_MEASURE = (
     "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and contributions "
@@ -106,8 +106,8 @@ class BolsteredPosterior(SmoothedMeasure):
             raise ValueError(_NOT_A_MEASURE.format(what))
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        self.kernel_ = fitted_kernel(self.kernel, sample, child(seed, 0))
-        self.posterior_ = fitted_posterior(self.posterior, sample, weighted, child(seed, 1))
+        self.kernel_ = fitted_kernel(self.kernel, sample, seed)
+        self.posterior_ = fitted_posterior(self.posterior, sample, weighted, seed)
 
     def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
         return self.kernel_.components(centers.features, self._codes(centers), centers.are_training)

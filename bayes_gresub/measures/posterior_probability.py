@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from bayes_gresub.classifiers.inputs import Sample
 from bayes_gresub.components import Components, Floats
@@ -92,7 +92,7 @@ def proba_at(posterior: Posterior, centers: Centers, points: Any) -> Floats:
 
 def fitted_posterior(posterior: Any, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Posterior:
     """Return a fitted copy of the posterior, KNN(3) by default."""
-    chosen: Posterior = KNN(3) if posterior is None else clone(as_posterior(posterior))
+    chosen: Posterior = KNN(3) if posterior is None else copy.copy(as_posterior(posterior))
     features = sample.format.restore(sample.features, sample.format.feature_names)
     # Weights with mean 1: a regularised estimator would take their size for the size of the sample.
     weights = sample.weights * len(sample.weights) if weighted else None

@@ -19,7 +19,7 @@ from bayes_gresub.integration.mass import Mass, joint, mass
 from bayes_gresub.integration.sampling import sampled_means
 from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
 from bayes_gresub.readings import error_mass, prior_ratio, replicates_with_prior
-from bayes_gresub.seeds import Seed, child
+from bayes_gresub.seeds import DRAWS, Seed, child
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class SmoothedMeasure(Measure):
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")
         centers, components, seed = self._law(classifier, random_state, "sample")
-        rng = np.random.default_rng(child(seed, 2))
+        rng = np.random.default_rng(child(seed, DRAWS))
         ratio = self._class_ratio(components, centers, seed)
         at_centers = self._law_at_centers(centers)
         drawn: list[tuple[Floats, Ints]] = []
@@ -163,7 +163,7 @@ class SmoothedMeasure(Measure):
         centers = self._centers(X, y, sample_weight)
         judged = self._judged(classifier, centers, seed)
         self._before_judging(classifier)
-        outcomes, how = self._integrate(centers, judged, scales, child(seed, 1))
+        outcomes, how = self._integrate(centers, judged, scales, seed)
         estimator, space = self._describe()
         computation = Computation(
             estimator=estimator,
@@ -256,7 +256,7 @@ class SmoothedMeasure(Measure):
             means = loss_and_law(components.centers, np.arange(len(components)))[None]
         else:
             means = sampled_means(
-                components, loss_and_law, n_points=self.n_points, seed=child(seed, 1), n_jobs=self.n_jobs
+                components, loss_and_law, n_points=self.n_points, seed=seed, n_jobs=self.n_jobs
             ).means[0]
         sums = np.einsum("k,rkq->rq", centers.weights, means)
         return sums[:, :c], sums[:, c:]
@@ -283,7 +283,7 @@ class SmoothedMeasure(Measure):
     def _judged(self, classifier: Any, centers: Centers, seed: np.random.SeedSequence) -> Judged:
         form = self._fitted_sample().format
         region, said = decision_region(
-            classifier, self.classes_, form, centers.features, child(seed, 0), with_geometry=self._moves
+            classifier, self.classes_, form, centers.features, seed, with_geometry=self._moves
         )
         return Judged(region, said, encode_labels(self.classes_, region.classes, "labels in y", ""))
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from bayes_gresub.classifiers.inputs import Labels, encode_labels
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.posteriors.base import Posterior
-from bayes_gresub.seeds import Seed, child, seed_sequence
+from bayes_gresub.seeds import POSTERIOR, Seed, child, seed_sequence
 
 
 class ClassifierPosterior(Posterior):
@@ -149,7 +149,7 @@ class ClassifierPosterior(Posterior):
         model = clone(self.estimator)
         if seed is not None:
             open_seeds = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
-            numbers = child(seed, which).generate_state(len(open_seeds)) >> 1
+            numbers = child(seed, POSTERIOR, which).generate_state(len(open_seeds)) >> 1
             model.set_params(**{name: int(number) for name, number in zip(open_seeds, numbers, strict=True)})
         return model.fit(X, labels) if weights is None else model.fit(X, labels, sample_weight=weights)
 
