@@ -144,27 +144,21 @@ class Components:
         )
 
     def in_standard_space(self, direction: Floats) -> Floats:
-        """Return T' a for each group's map T, shape (k, p): how a'x depends on the standard draw."""
-        if self.spread.ndim == 1:
-            per_group = self.spread[:, None] * direction
-        elif self.spread.ndim == 2:
-            per_group = self.spread * direction
-        else:
-            per_group = np.einsum("gdp,d->gp", self.spread, direction)
-        return per_group[self.group]
+        """Return T_i' a for each component, shape (k, p): how a'x depends on the standard draw."""
+        return self._in_standard_space(direction)[self.group]
 
     def deviation_along(self, direction: Floats) -> Floats:
         """Return |T_i' a|, the scale of a'x under each component, shape (k,)."""
-        # Lengths relative to the largest coordinate: squares of very large or small numbers leave the range of floats.
-        largest = np.abs(direction).max(initial=0.0)
-        if largest == 0:
-            return np.zeros(len(self))
+        in_groups = self._in_standard_space(direction)
+        # Relative to the largest coordinate: squares of very large or small numbers leave the range of floats.
+        size = np.maximum(np.abs(in_groups).max(axis=1), np.finfo(float).tiny)
+        scaled = in_groups / size[:, None]
+        return (size * np.sqrt(np.einsum("gp,gp->g", scaled, scaled)))[self.group]
+
+    def _in_standard_space(self, direction: Floats) -> Floats:
         if self.spread.ndim == 1:
-            return self.spread[self.group] * (largest * np.linalg.norm(direction / largest))
-        in_groups = replace(self, group=np.arange(len(self.spread))).in_standard_space(direction)
-        size = np.abs(in_groups).max(axis=1, keepdims=True)
-        scaled = np.divide(in_groups, size, out=np.zeros_like(in_groups), where=size > 0)
-        return (size[:, 0] * np.linalg.norm(scaled, axis=1))[self.group]
+            return self.spread[:, None] * direction
+        return self.spread * direction if self.spread.ndim == 2 else np.einsum("gdp,d->gp", self.spread, direction)
 
     def feature_deviations(self) -> Floats:
         """Return the scale of each coordinate per group, shape (g, d)."""

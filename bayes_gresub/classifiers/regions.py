@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from bayes_gresub.classifiers.geometry import Geometry, Tree, geometry, own_classes
+from bayes_gresub.classifiers.geometry import geometry, own_classes
 from bayes_gresub.classifiers.inputs import InputFormat, Labels, encode_labels
+from bayes_gresub.classifiers.shapes import Geometry, Tree
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.seeds import PROBES, child
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayes_gresub.classifiers.geometry import Linear
+from bayes_gresub.classifiers.shapes import Linear
 from bayes_gresub.components import Components, Floats
 
 

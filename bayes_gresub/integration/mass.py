@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayes_gresub.classifiers.geometry import Linear, Tree
 from bayes_gresub.classifiers.regions import Region
+from bayes_gresub.classifiers.shapes import Linear, Tree
 from bayes_gresub.components import Components, Floats, Ints, Normal, StudentT
 from bayes_gresub.integration.linear import linear_mass
 from bayes_gresub.integration.sampling import sampled_means, sampling_method
@@ -84,8 +84,10 @@ def mass(
     if center_labels is not None:
         # What predict says at the very point also settles centres that lie on a boundary.
         at_points = np.eye(c)[center_labels]
-        result.values[:, :, still] = at_points[still]
-        result.values[factors == 0] = at_points
+        if still.any():
+            result.values[:, :, still] = at_points[still]
+        if not factors.all():
+            result.values[factors == 0] = at_points
     return result
 
 

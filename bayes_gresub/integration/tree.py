@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr
 
-from bayes_gresub.classifiers.geometry import Tree
+from bayes_gresub.classifiers.shapes import Tree
 from bayes_gresub.components import Components, Floats, Normal
 
 MAX_EVALUATIONS = 20_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +31,7 @@ class Kernel(BaseEstimator, ABC):
     scale: float
     standardize: str | None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, random_state: Seed = None) -> Kernel:
+    def fit(self, X: ArrayLike, y: ArrayLike, random_state: Seed = None) -> Self:
         """Learn the widths from the sample.
 
         Parameters
@@ -41,8 +41,12 @@ class Kernel(BaseEstimator, ABC):
         random_state : int, SeedSequence, Generator or None
             For the subsample of query points in classes of more than 20,000 points.
         """
-        features = np.asarray(X, dtype=np.float64)
-        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        return self.fit_codes(np.asarray(X, dtype=np.float64), codes, classes, seed_sequence(random_state))
+
+    def fit_codes(self, features: Floats, codes: Ints, classes: Labels, seed: np.random.SeedSequence) -> Self:
+        """Learn the widths from a validated sample, labels given as positions in `classes`."""
+        self.classes_ = classes
         self._check_scale()
         self.n_samples_ = len(features)
         self.feature_scale_ = feature_scale(features, codes, len(self.classes_), self.standardize)
@@ -53,7 +57,7 @@ class Kernel(BaseEstimator, ABC):
         if given is not None:
             self.widths_ = given
             return self
-        self.widths_ = self._learn(units, codes, seed_sequence(random_state))
+        self.widths_ = self._learn(units, codes, seed)
         self._warn_of_no_width(units, codes)
         return self
 

@@ -13,7 +13,8 @@ from bayes_gresub.components import Components
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import Kernel, SphericalGaussian
-from bayes_gresub.measures.smoothed import Centers, SmoothedMeasure
+from bayes_gresub.measures.parts import Centers
+from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.seeds import Seed
 
 
@@ -104,6 +105,11 @@ class Bolstered(SmoothedMeasure):
             raise ValueError(f"scales must be a sequence of finite numbers of at least 0; got {scales!r}.")
         return self._errors(classifier, factors.tolist(), X, y, sample_weight, random_state)
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.semi, bool | np.bool_):
+            raise ValueError(f"semi must be True or False; got {self.semi!r}.")
+
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
         self.kernel_ = fitted_kernel(self.kernel, sample, seed)
 
@@ -130,4 +136,4 @@ def fitted_kernel(kernel: Kernel | None, sample: Sample, seed: np.random.SeedSeq
         chosen = kernel.restricted_to(sample.rows, sample.n_given)
     else:
         raise TypeError(f"kernel must be a Kernel such as SphericalGaussian(); got {kernel!r}.")
-    return chosen.fit(sample.features, sample.labels, random_state=seed)
+    return chosen.fit_codes(sample.features, sample.codes, sample.classes, seed)

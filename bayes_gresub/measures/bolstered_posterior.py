@@ -16,8 +16,9 @@ from bayes_gresub.integration.mass import Mass
 from bayes_gresub.integration.sampling import sampled_means, sampling_method
 from bayes_gresub.kernels import Kernel
 from bayes_gresub.measures.bolstered import fitted_kernel
+from bayes_gresub.measures.parts import Centers, Judged, Outcome, error_given_law
 from bayes_gresub.measures.posterior_probability import fitted_posterior, proba_at
-from bayes_gresub.measures.smoothed import Centers, Judged, Outcome, SmoothedMeasure, error_given_law
+from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.readings import class_mass, error_mass, prior_ratio, replicates_with_prior
 from bayes_gresub.seeds import Seed
 
@@ -106,8 +107,10 @@ class BolsteredPosterior(SmoothedMeasure):
             raise ValueError(_NOT_A_MEASURE.format(what))
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        self.kernel_ = fitted_kernel(self.kernel, sample, seed)
-        self.posterior_ = fitted_posterior(self.posterior, sample, weighted, seed)
+        kernel = fitted_kernel(self.kernel, sample, seed)
+        posterior = fitted_posterior(self.posterior, sample, weighted, seed)
+        # Both or none: a fit that fails leaves the measure as it was.
+        self.kernel_, self.posterior_ = kernel, posterior
 
     def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
         return self.kernel_.components(centers.features, self._codes(centers), centers.are_training)
@@ -145,6 +148,10 @@ class BolsteredPosterior(SmoothedMeasure):
         def reduced(means: Floats) -> list[Outcome]:
             return [self._reduce(one.reshape(*one.shape[:2], c, c), centers, judged) for one in means]
 
+        if components.is_still.all() or not np.any(scales):
+            once = pairs(components.centers, np.arange(len(components)))
+            means = np.broadcast_to(once, (len(scales), 1, *once.shape))
+            return reduced(means), Mass(means, "count of points", True, 0)
         sampled = sampled_means(
             components,
             pairs,

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from bayes_gresub.classifiers.inputs import Sample
 from bayes_gresub.components import Components
-from bayes_gresub.measures.smoothed import Centers, SmoothedMeasure
+from bayes_gresub.measures.parts import Centers
+from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.seeds import Seed
 
 

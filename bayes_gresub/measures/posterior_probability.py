@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from bayes_gresub.classifiers.inputs import Sample
 from bayes_gresub.components import Components, Floats
 from bayes_gresub.description import describe
-from bayes_gresub.measures.smoothed import Centers, SmoothedMeasure
+from bayes_gresub.measures.parts import Centers
+from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.posteriors import KNN, Posterior, as_posterior
 from bayes_gresub.seeds import Seed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -12,53 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayes_gresub.classifiers.inputs import Labels, encode_labels, read_features, read_labels, read_weights
-from bayes_gresub.classifiers.regions import Region, decision_region
+from bayes_gresub.classifiers.regions import decision_region
 from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate, read_prior, standard_error
 from bayes_gresub.integration.mass import Mass, joint, mass
 from bayes_gresub.integration.sampling import sampled_means
 from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
-from bayes_gresub.readings import error_mass, prior_ratio, replicates_with_prior
+from bayes_gresub.measures.parts import (
+    Centers,
+    Judged,
+    Outcome,
+    at_given_rows,
+    correct_centers,
+    error_given_law,
+    total_loss,
+)
+from bayes_gresub.readings import error_mass, prior_ratio
 from bayes_gresub.seeds import DRAWS, Seed, child
-
-
-@dataclass(frozen=True, eq=False)
-class Centers:
-    """The points that the measure is centred at; `codes` is None where they have no labels."""
-
-    features: Floats
-    codes: Ints | None
-    weights: Floats
-    rows: Ints
-    n_given: int
-    are_training: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """What is known of the classifier before the integral."""
-
-    region: Region
-    at_centers: Ints
-    codes_of_classes: Ints
-
-    def over_region(self, law: Floats) -> Floats:
-        """Return a law over the measure's classes, shape (m, c), as one over the region's."""
-        if len(self.codes_of_classes) == self.region.n_classes:
-            return law
-        whole = np.zeros((len(law), self.region.n_classes))
-        whole[:, self.codes_of_classes] = law
-        return whole
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """The integral, reduced for one scale."""
-
-    values: Floats
-    confusions: Floats | None
-    contributions: Floats
-    weights: Floats
 
 
 class SmoothedMeasure(Measure):
@@ -116,14 +85,9 @@ class SmoothedMeasure(Measure):
     def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
         """Return the mean of `loss(X, y)`; parameters as in `Measure.expectation`."""
         centers, components, seed = self._law(classifier, random_state, "expectation")
-        losses, masses = self._class_means(loss, components, centers, seed)
         prior = self._known_prior()
-        if prior is None:
-            values = losses.sum(axis=1)
-        else:
-            # The losses of a class as a row of two, so that they are rescaled like a confusion mass.
-            rows = np.stack([losses, masses - losses], axis=2)
-            values = replicates_with_prior(rows, prior)[..., 0].sum(axis=1)
+        losses, masses = self._class_means(loss, components, centers, seed, prior)
+        values = total_loss(losses, masses, prior)
         return MeasuredValue(float(values.mean()), standard_error(values))
 
     @abstractmethod
@@ -183,8 +147,8 @@ class SmoothedMeasure(Measure):
                 replicate_confusions=outcome.confusions,
                 no_confusion=self._no_confusion,
                 prior_known=self.sampling == "mixture" or self.class_prior is not None,
-                contributions=_at_rows(outcome.contributions, centers),
-                point_weights=_at_rows(outcome.weights, centers),
+                contributions=at_given_rows(outcome.contributions, centers),
+                point_weights=at_given_rows(outcome.weights, centers),
             )
             for outcome in outcomes
         ]
@@ -225,7 +189,7 @@ class SmoothedMeasure(Measure):
         spread: Callable[[Floats], float],
     ) -> Mass:
         return mass(
-            self._components(centers, _correct(centers, judged)),
+            self._components(centers, correct_centers(centers, judged)),
             judged.region,
             n_points=self.n_points,
             seed=seed,
@@ -237,7 +201,12 @@ class SmoothedMeasure(Measure):
         )
 
     def _class_means(
-        self, loss: PointFunction, components: Components, centers: Centers, seed: np.random.SeedSequence
+        self,
+        loss: PointFunction,
+        components: Components,
+        centers: Centers,
+        seed: np.random.SeedSequence,
+        prior: Floats | None,
     ) -> tuple[Floats, Floats]:
         """Return per replicate and class the integral of the loss and the mass, both of shape (replicates, c)."""
         at_centers = self._law_at_centers(centers)
@@ -252,14 +221,22 @@ class SmoothedMeasure(Measure):
                     values[rows, code] = self._loss_values(loss, points[rows], np.full(len(rows), label))
             return np.concatenate([values * law, law], axis=1)
 
+        def totals(means: Floats) -> tuple[Floats, Floats]:
+            sums = np.einsum("k,rkq->rq", centers.weights, means[0])
+            return sums[:, :c], sums[:, c:]
+
         if components.is_still.all():
-            means = loss_and_law(components.centers, np.arange(len(components)))[None]
-        else:
-            means = sampled_means(
-                components, loss_and_law, n_points=self.n_points, seed=seed, n_jobs=self.n_jobs
-            ).means[0]
-        sums = np.einsum("k,rkq->rq", centers.weights, means)
-        return sums[:, :c], sums[:, c:]
+            return totals(loss_and_law(components.centers, np.arange(len(components)))[None, None])
+        sampled = sampled_means(
+            components,
+            loss_and_law,
+            n_points=self.n_points,
+            seed=seed,
+            n_jobs=self.n_jobs,
+            tol=self.tol,
+            spread=lambda means: standard_error(total_loss(*totals(means), prior)),
+        )
+        return totals(sampled.means)
 
     def _loss_values(self, loss: PointFunction, points: Floats, labels: Labels) -> Floats:
         values = np.asarray(loss(self._restored(points), labels), dtype=float)
@@ -277,7 +254,7 @@ class SmoothedMeasure(Measure):
         centers = self._centers(None, None, None)
         self._check_question(what, classifier)
         seed = self._seed(random_state)
-        correct = None if classifier is None else _correct(centers, self._judged(classifier, centers, seed))
+        correct = None if classifier is None else correct_centers(centers, self._judged(classifier, centers, seed))
         return centers, self._components(centers, correct), seed
 
     def _judged(self, classifier: Any, centers: Centers, seed: np.random.SeedSequence) -> Judged:
@@ -324,7 +301,7 @@ class SmoothedMeasure(Measure):
         prior = self._known_prior()
         if prior is None:
             return np.ones(len(self.classes_))
-        _, masses = self._class_means(lambda X, y: np.zeros(len(y)), components, centers, seed)
+        _, masses = self._class_means(lambda X, y: np.zeros(len(y)), components, centers, seed, None)
         return prior_ratio(prior, masses.mean(axis=0))
 
     def _known_prior(self) -> Floats | None:
@@ -357,25 +334,9 @@ class SmoothedMeasure(Measure):
         super()._check_parameters()
         if isinstance(self.n_points, bool) or not isinstance(self.n_points, int | np.integer) or self.n_points < 1:
             raise ValueError(f"n_points must be a whole number of at least 1; got {self.n_points!r}.")
+        if self.n_jobs is not None and (
+            isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0
+        ):
+            raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {self.n_jobs!r}.")
         if self.tol is not None and not (isinstance(self.tol, int | float | np.number) and self.tol > 0):
             raise ValueError(f"tol must be positive or None; got {self.tol!r}.")
-
-
-def _correct(centers: Centers, judged: Judged) -> NDArray[np.bool_] | None:
-    if centers.codes is None:
-        return None
-    return np.asarray(judged.at_centers == judged.codes_of_classes[centers.codes])
-
-
-def error_given_law(region_mass: Floats, law: Floats) -> Floats:
-    """Return the error mass of each component whose label has this law: sum over j of mass_j (1 - law_j)."""
-    return np.asarray((region_mass * (1.0 - law)).sum(axis=-1))
-
-
-def _at_rows(values: Floats, centers: Centers) -> Floats:
-    """Return one value per point given, 0 at those of weight zero."""
-    if len(centers.rows) == centers.n_given:
-        return values
-    whole = np.zeros(centers.n_given)
-    whole[centers.rows] = values
-    return whole

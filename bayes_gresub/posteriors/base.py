@@ -58,8 +58,9 @@ def as_posterior(posterior: Any) -> Posterior:
 
     if isinstance(posterior, Posterior):
         return posterior
-    if callable(getattr(posterior, "predict_proba", None)):
+    if not isinstance(posterior, type) and callable(getattr(posterior, "predict_proba", None)):
         return ClassifierPosterior(posterior)
     raise TypeError(
-        f"posterior must be a Posterior such as KNN(3), or a classifier with predict_proba; got {posterior!r}."
+        "posterior must be an instance of Posterior such as KNN(3), or of a classifier with predict_proba; "
+        f"got {posterior!r}."
     )

@@ -640,6 +640,15 @@ def test_unfitted_measure_is_refused(name, question):
         UNFITTED_QUESTIONS[question](MEASURES[name].make())
 
 
+def test_failed_refit_leaves_the_measure_as_it_was():
+    X, y = sample()
+    measure = bg.BolsteredPosterior(posterior=bg.KNN(10), random_state=0).fit(X, y)
+    before = measure.error(trained()).value
+    with pytest.raises(ValueError, match=r"got k=10 with n=8\. Lower k"):
+        measure.fit(5.0 * X[:8], y[:8])
+    assert measure.error(trained()).value == before
+
+
 ASKABLE = ["resub", "bolstered", "3nn-pp", "bolstered-3nn-pp"]
 
 

@@ -290,3 +290,15 @@ def test_given_covariance_matrices_are_those_of_the_kernels(width):
     full = bg.Bolstered(bg.FullGaussian(given[width], standardize=None)).fit(X, y).error(classifier)
     spherical = bg.Bolstered(bg.SphericalGaussian(2.0, standardize=None)).fit(X, y).error(classifier)
     assert full.value == pytest.approx(spherical.value, abs=1e-12)
+
+
+@every_kernel
+def test_zero_weight_leaves_out_a_point_with_its_own_width(kernel):
+    X, y = overlapping()
+    kept = np.arange(len(y)) % 5 != 2
+    widths = np.linspace(0.1, 2.0, len(y))
+    classifier = LinearDiscriminantAnalysis().fit(X, y)
+    shape = {"covariance": np.eye(2)} if kernel == "full" else {}
+    weighted = bg.Bolstered(KERNELS[kernel](widths, **shape)).fit(X, y, sample_weight=kept.astype(float))
+    dropped = bg.Bolstered(KERNELS[kernel](widths[kept], **shape)).fit(X[kept], y[kept])
+    assert weighted.error(classifier).value == pytest.approx(dropped.error(classifier).value, abs=1e-12)
