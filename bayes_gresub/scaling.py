@@ -18,7 +18,7 @@ def check_standardize(standardize: str | None) -> None:
         )
 
 
-def feature_scale(features: Floats, codes: Ints, n_classes: int, standardize: str | None) -> Floats:
+def feature_scale(features: Floats, codes: Ints, standardize: str | None) -> Floats:
     r"""Return the unit of each feature, shape (d,).
 
     Under "within-class" it is the pooled within-class standard deviation,
@@ -30,27 +30,25 @@ def feature_scale(features: Floats, codes: Ints, n_classes: int, standardize: st
     check_standardize(standardize)
     if standardize is None:
         return np.ones(features.shape[1])
-    groups = [features[codes == code] for code in range(n_classes)]
-    return pooled_deviation([group for group in groups if len(group)])
+    return pooled_deviation(features, codes)
 
 
-def pooled_deviation(groups: list[Floats]) -> Floats:
-    """Return the pooled standard deviation of each feature within groups of points, shape (d,).
+def pooled_deviation(features: Floats, codes: Ints) -> Floats:
+    """Return the pooled standard deviation of each feature within the groups that `codes` makes, shape (d,).
 
     Exactly 0 for a feature that is constant in every group, however large; neither offsets nor units of the features
     cost digits.
     """
+    order = np.argsort(codes, kind="stable")
+    _, starts, counts = np.unique(codes[order], return_index=True, return_counts=True)
+    ordered = features[order]
     # Differences from a group's first row: a constant leaves exact zeros, an offset cancels.
-    centered = [group - group[0] for group in groups]
-    largest = np.max([np.abs(part).max(axis=0) for part in centered], axis=0)
-    inverse = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
-    total = np.zeros_like(largest)
-    for part in centered:
-        scaled = part * inverse
-        scaled -= scaled.mean(axis=0)
-        total += np.einsum("nd,nd->d", scaled, scaled)
-    freedom = max(1, sum(map(len, groups)) - len(groups))
-    return np.asarray(largest * np.sqrt(total / freedom))
+    ordered -= np.repeat(ordered[starts], counts, axis=0)
+    largest = np.maximum(ordered.max(axis=0), -ordered.min(axis=0))
+    ordered *= np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
+    ordered -= np.repeat(np.add.reduceat(ordered, starts) / counts[:, None], counts, axis=0)
+    freedom = max(1, len(features) - len(starts))
+    return np.asarray(largest * np.sqrt(np.einsum("nd,nd->d", ordered, ordered) / freedom))
 
 
 def to_units(features: Floats, scale: Floats) -> Floats:

@@ -49,7 +49,7 @@ class Kernel(BaseEstimator, ABC):
         self.classes_ = classes
         self._check_scale()
         self.n_samples_ = len(features)
-        self.feature_scale_ = feature_scale(features, codes, len(self.classes_), self.standardize)
+        self.feature_scale_ = feature_scale(features, codes, self.standardize)
         self.width_std_error_ = np.zeros(len(self.classes_))
         units = to_units(features, self.feature_scale_)
         given = self._given_width(features.shape[1])

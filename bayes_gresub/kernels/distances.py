@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist
 from scipy.special import gammaincinv
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.neighbors import NearestNeighbors
@@ -45,7 +45,7 @@ def mean_nearest_distance(points: Floats, seed: np.random.SeedSequence, which: i
     """
     n = len(points)
     if n <= DENSE_LIMIT:
-        distances = squareform(pdist(points))
+        distances = cdist(points, points)
         np.fill_diagonal(distances, np.inf)
         return MeanDistance(float(distances.min(axis=1).mean()), 0.0)
     # Searches by matrix products lose the digits that an offset takes up.

@@ -61,6 +61,6 @@ def as_posterior(posterior: Any) -> Posterior:
     if not isinstance(posterior, type) and callable(getattr(posterior, "predict_proba", None)):
         return ClassifierPosterior(posterior)
     raise TypeError(
-        "posterior must be an instance of Posterior such as KNN(3), or of a classifier with predict_proba; "
+        "posterior must be a Posterior such as KNN(3), or a classifier with predict_proba, as an instance; "
         f"got {posterior!r}."
     )

@@ -62,9 +62,10 @@ class KNN(Posterior):
             )
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
-        scale = feature_scale(sample.features, sample.codes, len(sample.classes), self.standardize)
+        scale = feature_scale(sample.features, sample.codes, self.standardize)
         # A feature without spread in the classes may still tell them apart.
-        self.feature_scale_ = np.where(scale > 0, scale, pooled_deviation([sample.features]))
+        total = pooled_deviation(sample.features, np.zeros_like(sample.codes)) if not scale.all() else scale
+        self.feature_scale_ = np.where(scale > 0, scale, total)
         # Differences are taken before the division by the unit, so that an offset costs no digits.
         self._origin = sample.features.mean(axis=0)
         self._units = to_units(sample.features - self._origin, self.feature_scale_)
