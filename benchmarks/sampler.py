@@ -34,7 +34,8 @@ def against_plain() -> None:
                 plain.append((long * (1 - long)).mean() / n)
                 for points in ours:
                     measure = bg.Bolstered(n_points=points).fit(X, y)
-                    ours[points] += [measure.error(classifier, random_state=s).internal_variance for s in range(8)]
+                    seeds = range(8 * k, 8 * k + 8)
+                    ours[points] += [measure.error(classifier, random_state=s).internal_variance for s in seeds]
             row = {points: points * np.mean(values) / np.mean(plain) for points, values in ours.items()}
             noise = {
                 points: points * np.std(values) / np.sqrt(len(values)) / np.mean(plain)
