@@ -6,7 +6,6 @@ import numpy as np
 
 from bayes_gresub.components import Components, Floats, Ints, UnitBall
 from bayes_gresub.kernels.base import Kernel, Width
-from bayes_gresub.kernels.distances import mean_nearest_distance
 
 
 class UniformBall(Kernel):
@@ -44,10 +43,10 @@ class UniformBall(Kernel):
         self.standardize = standardize
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
-        distances = [mean_nearest_distance(group, seed, j) for j, group in enumerate(self._each_class(units, codes))]
+        distances, errors = self._nearest_distances(units, codes, seed)
         factor = 2.0 ** (1.0 / max(1, int(np.count_nonzero(self.feature_scale_))))
-        self.width_std_error_ = np.array([distance.std_error for distance in distances]) * factor
-        return np.array([distance.value for distance in distances]) * factor
+        self.width_std_error_ = errors * factor
+        return distances * factor
 
     def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:
         radius = self.scale * self.widths_

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from bayes_gresub.classifiers.inputs import Labels, encode_labels
 from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.kernels.distances import mean_nearest_distance
 from bayes_gresub.scaling import describe_space, feature_scale, to_units
 from bayes_gresub.seeds import Seed, seed_sequence
 
@@ -159,6 +160,12 @@ class Kernel(BaseEstimator, ABC):
                 "Pass a dict from label to width."
             )
         return array
+
+    def _nearest_distances(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> tuple[Floats, Floats]:
+        """Return the mean nearest-neighbour distance in each class and its standard error, shape (c,) both."""
+        groups = self._each_class(units, codes)
+        means = [mean_nearest_distance(group, seed, j) for j, group in enumerate(groups)]
+        return np.array([mean.value for mean in means]), np.array([mean.std_error for mean in means])
 
     def _each_class(self, units: Floats, codes: Ints, remedy: str = "give the width") -> list[Floats]:
         """Return the points of each class; a class with one point has no neighbour to learn a width from."""

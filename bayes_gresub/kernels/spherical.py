@@ -6,7 +6,7 @@ import numpy as np
 
 from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.kernels.base import Kernel, Width
-from bayes_gresub.kernels.distances import chi_median, mean_nearest_distance
+from bayes_gresub.kernels.distances import chi_median
 
 
 class SphericalGaussian(Kernel):
@@ -48,10 +48,10 @@ class SphericalGaussian(Kernel):
         self.standardize = standardize
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
-        distances = [mean_nearest_distance(group, seed, j) for j, group in enumerate(self._each_class(units, codes))]
+        distances, errors = self._nearest_distances(units, codes, seed)
         median = chi_median(max(1, int(np.count_nonzero(self.feature_scale_))))
-        self.width_std_error_ = np.array([distance.std_error for distance in distances]) / median
-        return np.array([distance.value for distance in distances]) / median
+        self.width_std_error_ = errors / median
+        return distances / median
 
     def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:
         spread = self.scale * self.widths_
