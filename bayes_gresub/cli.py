@@ -48,6 +48,10 @@ def demo(
 
     from bayes_gresub.demo import breast_cancer_demo
 
+    if plot.suffix not in (".png", ".svg", ".pdf") or not plot.absolute().parent.is_dir():
+        raise typer.BadParameter(
+            f"{plot} must end in .png, .svg or .pdf and lie in a folder that exists.", param_hint="--plot"
+        )
     result = breast_cancer_demo(size=size, seed=seed)
     console = Console()
     console.print(f"Data: breast_cancer, {size} training points, {result.n_held_out} held out.")

@@ -28,7 +28,8 @@ def describe(estimator: Any, **parts: Any) -> str:
         if isinstance(value, BaseEstimator):
             shown.append(describe(value) if name in parts else f"{name}={describe(value)}")
         elif isinstance(value, np.ndarray | list | tuple | dict):
-            shown.append(f"{name}=<{len(value)} values>")
+            is_short = len(value) <= 5 and not isinstance(value, np.ndarray)
+            shown.append(f"{name}={value!r}" if is_short else f"{name}=<{len(value)} values>")
         else:
             shown.append(f"{name}={value!r}")
     return f"{type(estimator).__name__}({', '.join(shown)})"

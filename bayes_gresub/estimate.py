@@ -19,8 +19,13 @@ THIS_CLASSIFIER = "error of this classifier on the population the sample came fr
 
 NO_INTERVAL = (
     "the contributions of training points depend on each other through the classifier trained on them and are biased: "
-    "a nominal 95% interval from them held the true error in 0 to 82 of 100 samples. Use a Bayesian measure, an "
-    "independent test set, cross-validation or the bootstrap for an interval"
+    "in simulations a nominal 95% interval from them held the true error in 0 to 82 of 100 samples. Points that the "
+    "classifier never saw, or refitting it, can support an interval; these numbers cannot"
+)
+
+NO_INTERVAL_ELSEWHERE = (
+    "whether the points passed as X are independent of the classifier is not known here. If they are, and the measure "
+    "is Empirical, a binomial interval for the number misclassified holds"
 )
 
 
@@ -123,6 +128,12 @@ class ErrorEstimate:
     def __float__(self) -> float:
         return self.value
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else repr(self)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.value, digits)
+
     @property
     def confusion(self) -> Floats:
         """Return the joint mass C[y, j] of true class y and predicted class j; it sums to 1."""
@@ -183,6 +194,8 @@ class ErrorEstimate:
     def with_class_prior(self, prior: Any) -> ErrorEstimate:
         """Return the estimate for the same classifier where the classes have these probabilities.
 
+        It has no `contributions`; give `class_prior` to the measure to keep them.
+
         Parameters
         ----------
         prior : dict from label to probability, or sequence in the order of `classes`
@@ -197,6 +210,8 @@ class ErrorEstimate:
             contributions=None,
             point_weights=None,
             prior_known=True,
+            estimand=f"{self.estimand.partition(', with class probabilities')[0]}, with class probabilities "
+            + ", ".join(f"{label}: {p:g}" for label, p in zip(self.classes.tolist(), probabilities, strict=True)),
         )
 
     def interval(self, level: float = 0.95, method: str = "equal-tailed") -> Interval:
@@ -225,7 +240,10 @@ class ErrorEstimate:
         return {
             "value": self.value if self.prior_known else None,
             "std_error": self.std_error if self.prior_known else None,
-            "classes": self.classes.tolist(),
+            "classes": _plain_labels(self.classes),
+            "confusion": self.confusion.tolist()
+            if self.prior_known and self.replicate_confusions is not None
+            else None,
             "estimand": self.estimand,
             "computation": asdict(self.computation),
             "replicate_values": self.replicate_values.tolist(),
@@ -362,6 +380,13 @@ def _shortest(draws: Floats, level: float) -> tuple[float, float]:
     widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
     best = int(widths.argmin())
     return float(ordered[best]), float(ordered[best + inside - 1])
+
+
+def _plain_labels(classes: Labels) -> list[Any]:
+    labels: list[Any] = classes.tolist()
+    if not all(isinstance(label, int | float | str) for label in labels):
+        raise TypeError(f"labels must be numbers, strings or booleans to be kept; got {labels[0]!r}.")
+    return labels
 
 
 def _to_list(array: Floats | None) -> list[Any] | None:

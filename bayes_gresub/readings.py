@@ -36,8 +36,11 @@ def class_errors(confusion: Floats) -> Floats:
 
 def expected_cost(confusion: Floats, cost: ArrayLike) -> Floats:
     """Return the mean of cost[y, j], the cost of saying j when y is true."""
-    matrix = np.asarray(cost, dtype=float)
     c = confusion.shape[-1]
+    try:
+        matrix = np.asarray(cost, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cost must be a matrix of numbers of shape ({c}, {c}); got {cost!r}.") from error
     if matrix.shape != (c, c) or not np.isfinite(matrix).all():
         raise ValueError(
             f"cost must be a finite matrix of shape ({c}, {c}), true class by predicted class; "

@@ -20,7 +20,7 @@ class Entry:
     ----------
     name : str
     kind : "measure" or "resampler"
-        Which interface it has: `fit(X, y).error(classifier)` or `error(rule, X, y)`.
+        Which interface it has: `fit(X, y).error(classifier)`, or `error(rule, X, y)` for what refits (none yet).
     summary : str
         What it is and when to use it, in one line.
     make : callable
@@ -113,7 +113,7 @@ register(
 register(
     "nb-bolstered",
     "measure",
-    "a width per class and feature (Naive-Bayes): many features, images",
+    "a width per class and feature (Naive-Bayes), the paper's choice for images; optimistic unless scaled up",
     _with(Bolstered, kernel=DiagonalGaussian),
 )
 register(

@@ -324,7 +324,9 @@ class TestInterval:
         )
 
     def test_without_draws_the_reason_is_given(self):
-        with pytest.raises(ValueError, match=r"no interval is offered .* Use a Bayesian measure, an independent test"):
+        with pytest.raises(
+            ValueError, match=r"no interval is offered .* Points that the classifier never saw, or refitting it"
+        ):
             estimate_of(CONFUSION).interval()
 
     @pytest.mark.parametrize("level", [0, 1, -0.5, 95, np.nan])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,11 @@ class InputFormat:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     feature_names: tuple[str, ...] | None = None
+    given_dtype: np.dtype[Any] | None = None
+
+    def unmoved(self) -> InputFormat:
+        """Return the form for the points as they were given: integers stay integers where nothing moves them."""
+        return self if self.given_dtype is None else replace(self, dtype=self.given_dtype)
 
     @property
     def n_features(self) -> int:
@@ -71,7 +76,8 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
         flat = array.astype(np.float64)
     except (ValueError, TypeError) as error:
         raise ValueError(
-            f"{name} must be numeric; got values that are not ({error}). Encode or drop those columns."
+            f"{name} must be numeric; got values that are not ({error}){_text_columns(X)}. Kernels and neighbours need "
+            "numbers: encode those columns before, and judge the part of the pipeline behind the encoder."
         ) from error
     if flat.ndim < 2:
         raise ValueError(
@@ -87,7 +93,17 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
             f"{name} must be finite; got {int(bad.sum())} NaN or infinite values, the first in row "
             f"{int(np.argmax(bad.any(axis=1)))}. Impute or drop them."
         )
-    return flat, InputFormat(array.shape[1:], dtype, names)
+    given = array.dtype if array.dtype.kind in "biu" else None
+    return flat, InputFormat(array.shape[1:], dtype, names, given)
+
+
+def _text_columns(X: Any) -> str:
+    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
+        return ""
+    columns = [
+        str(name) for name, dtype in zip(X.columns, X.dtypes, strict=True) if getattr(dtype, "kind", "O") not in "biuf"
+    ]
+    return f" in {', '.join(columns)}" if columns else ""
 
 
 def _holds_text(array: NDArray[Any]) -> bool:

@@ -59,6 +59,11 @@ class Region:
             raise ValueError(
                 f"predict must return one label per point; got shape {predicted.shape} for {len(points)} points."
             )
+        if predicted.dtype.kind == "f" and (predicted != np.round(predicted)).any():
+            raise ValueError(
+                "predict must return labels; got fractional numbers such as "
+                f"{float(predicted[predicted != np.round(predicted)][0]):.6g}. Is this a regressor, or predict_proba?"
+            )
         return encode_labels(
             predicted,
             self.classes,
@@ -98,7 +103,8 @@ def decision_region(
     known = _known_classes(classifier, classes)
     own = own_classes(classifier)
     codes_of_own = np.arange(len(known)) if own is None else encode_labels(own, known, "classes_", "")
-    region = Region(classifier, known, form, _names_for(classifier, form), None, codes_of_own)
+    seen = form if with_geometry else form.unmoved()
+    region = Region(classifier, known, seen, _names_for(classifier, form), None, codes_of_own)
     shape = geometry(classifier)
     probe = with_geometry and shape is not None
     probes = np.concatenate([points, _random_points(points, seed)]) if probe else points
@@ -163,7 +169,7 @@ def _known_classes(classifier: Any, classes: Labels) -> Labels:
     own = own_classes(classifier)
     if own is None:
         return classes
-    remedy = "The classifier was trained without these classes and cannot predict them."
+    remedy = "The classifier was trained without these classes and cannot predict them; was y encoded before training?"
     known = encode_labels(classes, own, "labels in y", remedy)
     others = np.delete(own, known)
     return np.concatenate([classes, others]) if len(others) else classes

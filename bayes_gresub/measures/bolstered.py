@@ -18,7 +18,35 @@ from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.seeds import Seed
 
 
-class Bolstered(SmoothedMeasure):
+class KernelMeasure(SmoothedMeasure):
+    """A smoothed measure with a kernel on x, whose widths can be scaled together."""
+
+    kernel_: Kernel
+
+    def errors_at_scales(
+        self,
+        classifier: Any,
+        scales: Sequence[float],
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> list[ErrorEstimate]:
+        """Return the error with all widths multiplied by each of `scales`, from one set of standard draws.
+
+        The other parameters are those of `error`.
+        """
+        try:
+            factors = np.asarray(scales, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"scales must be a sequence of numbers; got {scales!r}.") from error
+        if factors.ndim != 1 or not len(factors) or not np.isfinite(factors).all() or (factors < 0).any():
+            raise ValueError(f"scales must be a sequence of finite numbers of at least 0; got {scales!r}.")
+        return self._errors(classifier, factors.tolist(), X, y, sample_weight, random_state)
+
+
+class Bolstered(KernelMeasure):
     r"""Mass 1/n spread about every training point by a kernel: bolstered resubstitution.
 
     .. math:: \hat\varepsilon = \frac1n \sum_i \int_{\{x: \psi(x) \ne Y_i\}} p_i(x)\,dx
@@ -85,25 +113,6 @@ class Bolstered(SmoothedMeasure):
         self.sampling = sampling
         self.class_prior = class_prior
         self.random_state = random_state
-
-    def errors_at_scales(
-        self,
-        classifier: Any,
-        scales: Sequence[float],
-        X: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        random_state: Seed = None,
-    ) -> list[ErrorEstimate]:
-        """Return the error with all widths multiplied by each of `scales`, from one set of standard draws.
-
-        The other parameters are those of `error`.
-        """
-        factors = np.asarray(scales, dtype=float)
-        if factors.ndim != 1 or not len(factors) or not np.isfinite(factors).all() or (factors < 0).any():
-            raise ValueError(f"scales must be a sequence of finite numbers of at least 0; got {scales!r}.")
-        return self._errors(classifier, factors.tolist(), X, y, sample_weight, random_state)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -15,10 +15,9 @@ from bayes_gresub.estimate import standard_error
 from bayes_gresub.integration.mass import Mass
 from bayes_gresub.integration.sampling import sampled_means, sampling_method
 from bayes_gresub.kernels import Kernel
-from bayes_gresub.measures.bolstered import fitted_kernel
+from bayes_gresub.measures.bolstered import KernelMeasure, fitted_kernel
 from bayes_gresub.measures.parts import Centers, Judged, Outcome, error_given_law
 from bayes_gresub.measures.posterior_probability import fitted_posterior, proba_at
-from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.readings import class_mass, error_mass, prior_ratio, replicates_with_prior
 from bayes_gresub.seeds import Seed
 
@@ -28,7 +27,7 @@ _NOT_A_MEASURE = (
 )
 
 
-class BolsteredPosterior(SmoothedMeasure):
+class BolsteredPosterior(KernelMeasure):
     r"""A kernel about every training point, and the label drawn from a posterior at the smoothed point.
 
     .. math:: \hat\varepsilon = \frac1n \sum_i \int \hat P(\psi(x) \ne Y \mid X = x)\, p_i(x)\,dx
@@ -40,7 +39,7 @@ class BolsteredPosterior(SmoothedMeasure):
     kernel : Kernel, optional
         `SphericalGaussian()` by default.
     posterior : Posterior or classifier with `predict_proba`, optional
-        `KNN(3)` by default; a classifier is wrapped in `ClassifierPosterior`.
+        `KNN(3)` by default; a classifier is wrapped in `ClassifierPosterior`, hence cloned and refitted out of fold.
     form : "integrated" or "product"
         The formula above, or the paper's product of the two error masses, :math:`\frac1n \sum_i \mu_i(\psi \ne Y_i)\,
         \hat P(\psi(X_i) \ne Y \mid X = X_i)`. The product is not additive, hence no measure, and has a value and

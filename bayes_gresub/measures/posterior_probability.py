@@ -28,7 +28,7 @@ class PosteriorProbability(SmoothedMeasure):
     Parameters
     ----------
     posterior : Posterior or classifier with `predict_proba`, optional
-        `KNN(3)` by default; a classifier is wrapped in `ClassifierPosterior`.
+        `KNN(3)` by default; a classifier is wrapped in `ClassifierPosterior`, hence cloned and refitted out of fold.
     sampling : "mixture" or "separate"
         Whether class frequencies are random or were fixed by design; with "separate" an overall error needs
         `class_prior`.

@@ -13,7 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from bayes_gresub.classifiers.inputs import Labels, encode_labels, read_features, read_labels, read_weights
 from bayes_gresub.classifiers.regions import decision_region
 from bayes_gresub.components import Components, Floats, Ints
-from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate, read_prior, standard_error
+from bayes_gresub.estimate import (
+    NO_INTERVAL,
+    NO_INTERVAL_ELSEWHERE,
+    THIS_CLASSIFIER,
+    Computation,
+    ErrorEstimate,
+    read_prior,
+    standard_error,
+)
 from bayes_gresub.integration.mass import Mass, joint, mass
 from bayes_gresub.integration.sampling import sampled_means
 from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
@@ -129,28 +137,29 @@ class SmoothedMeasure(Measure):
         self._before_judging(classifier)
         outcomes, how = self._integrate(centers, judged, scales, seed)
         estimator, space = self._describe()
-        computation = Computation(
-            estimator=estimator,
-            method=how.method,
-            exact=how.exact,
-            space=space,
-            n_predicted=len(centers.features) + how.n_predicted,
-            n_replicates=how.values.shape[1],
-            seconds=perf_counter() - started,
-        )
+        seconds = perf_counter() - started
         return [
             ErrorEstimate(
                 classes=judged.region.classes,
                 estimand=THIS_CLASSIFIER,
-                computation=computation,
+                computation=Computation(
+                    estimator=estimator if scale == 1 else f"{estimator} with widths times {scale:g}",
+                    method=how.method,
+                    exact=how.exact,
+                    space=space,
+                    n_predicted=len(centers.features) + how.n_predicted,
+                    n_replicates=how.values.shape[1],
+                    seconds=seconds,
+                ),
                 replicate_values=outcome.values,
                 replicate_confusions=outcome.confusions,
                 no_confusion=self._no_confusion,
                 prior_known=self.sampling == "mixture" or self.class_prior is not None,
                 contributions=at_given_rows(outcome.contributions, centers),
                 point_weights=at_given_rows(outcome.weights, centers),
+                no_interval=NO_INTERVAL if centers.are_training else NO_INTERVAL_ELSEWHERE,
             )
-            for outcome in outcomes
+            for outcome, scale in zip(outcomes, scales, strict=True)
         ]
 
     def _integrate(
@@ -323,7 +332,7 @@ class SmoothedMeasure(Measure):
 
     def _restored(self, points: Floats) -> Any:
         form = self._fitted_sample().format
-        return form.restore(points, form.feature_names)
+        return (form if self._moves else form.unmoved()).restore(points, form.feature_names)
 
     @staticmethod
     def _codes(centers: Centers) -> Ints:

@@ -62,5 +62,5 @@ def as_posterior(posterior: Any) -> Posterior:
         return ClassifierPosterior(posterior)
     raise TypeError(
         "posterior must be a Posterior such as KNN(3), or a classifier with predict_proba, as an instance; "
-        f"got {posterior!r}."
+        f"got {posterior!r}. CalibratedClassifierCV gives probabilities to a classifier that has none."
     )

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from bayes_gresub.classifiers.inputs import Labels, encode_labels
@@ -131,14 +132,16 @@ class ClassifierPosterior(Posterior):
             )
         if self._frozen:
             return
-        if weighted and not has_fit_parameter(self.estimator, "sample_weight"):
+        if weighted and not has_fit_parameter(_last_step(self.estimator), "sample_weight"):
             raise ValueError(
                 f"{type(self.estimator).__name__} takes no sample_weight in fit. Use an estimator that does, or "
                 "leave the weights out."
             )
-        if isinstance(self.cv, int) and (self.cv < 2 or counts.min() < self.cv):
+        if isinstance(self.cv, int) and self.cv < 2:
+            raise ValueError(f"cv must be at least 2 folds, or None for in-sample probabilities; got cv={self.cv}.")
+        if isinstance(self.cv, int) and counts.min() < self.cv:
             raise ValueError(
-                f"out-of-fold probabilities need at least 2 folds and at least cv={self.cv} points of every class; "
+                f"out-of-fold probabilities need at least cv={self.cv} points of every class; "
                 f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()}. Lower cv, or use None for "
                 "in-sample probabilities."
             )
@@ -151,7 +154,10 @@ class ClassifierPosterior(Posterior):
             open_seeds = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
             numbers = child(seed, POSTERIOR, which).generate_state(len(open_seeds)) >> 1
             model.set_params(**{name: int(number) for name, number in zip(open_seeds, numbers, strict=True)})
-        return model.fit(X, labels) if weights is None else model.fit(X, labels, sample_weight=weights)
+        if weights is None:
+            return model.fit(X, labels)
+        prefix = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+        return model.fit(X, labels, **{f"{prefix}sample_weight": weights})
 
     def _aligned(self, model: Any, probabilities: Any) -> Floats:
         """Return columns in the order of the sample's classes; probability of others is shared out among them."""
@@ -168,6 +174,10 @@ class ClassifierPosterior(Posterior):
                 f"point; {type(model).__name__} gives all of it to other classes at {int((total <= 0).sum())} points."
             )
         return np.asarray(aligned / total)
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _is_seed(name: str) -> bool:

@@ -91,7 +91,9 @@ def test_empty_features_are_refused(shape):
 def test_text_columns_are_refused():
     X, y = sample()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(colour="red")
-    with pytest.raises(ValueError, match=r"X must be numeric; .* Encode or drop those columns"):
+    with pytest.raises(
+        ValueError, match=r"X must be numeric; .* in colour. Kernels and neighbours need numbers: encode"
+    ):
         bg.Bolstered().fit(frame, y)
 
 
