@@ -35,9 +35,8 @@ class DemoResult:
 
         from bayes_gresub.plots import plot_estimates
 
-        ax = plot_estimates(self.estimates, reference=self.held_out_error)
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        figure, ax = plt.subplots(figsize=(7, 6), layout="constrained")
+        plot_estimates(self.estimates, reference=self.held_out_error, ax=ax)
         ax.set_title("One RBF-SVM on breast_cancer: what each estimator says of it", fontsize="medium")
         figure.savefig(path, dpi=150)
         plt.close(figure)
