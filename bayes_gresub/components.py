@@ -13,6 +13,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 
+_FEW_GROUPS = 32
+"""Groups up to which one product per group beats gathering a matrix per component."""
+
+
 class StandardLaw(Protocol):
     """A spherically symmetric law on R^p, from which components are made by shifting and stretching."""
 
@@ -180,7 +184,7 @@ class Components:
             moved = z * (scale * self.spread[self.group])[:, None, :]
         elif len(self.spread) == 1:
             moved = z @ (scale * self.spread[0].T)
-        elif len(self.spread) < len(self):
+        elif len(self.spread) <= _FEW_GROUPS:
             moved = np.empty((*z.shape[:-1], self.centers.shape[1]))
             for g in np.unique(self.group):
                 members = self.group == g

@@ -90,18 +90,13 @@ class FullGaussian(Kernel):
             self.factors_ = np.stack([_cholesky(one, "given") for one in np.broadcast_to(covariance, (c, d, d))])
             return
         self.factors_ = np.zeros((c, d, d))
-        for code, group in enumerate(
-            self._each_class(
-                units, codes, "give the covariance" if self.width is not None else "give the width and covariance"
-            )
-        ):
+        remedy = "give the covariance" if self.width is not None else "give the width and covariance"
+        for code, group in enumerate(self._each_class(units, codes, remedy)):
             # A feature constant in the class keeps width 0 whatever the shrinkage.
             moving = np.ptp(group, axis=0) > 0
             if moving.any():
-                factor = _cholesky(
-                    self._class_covariance(group[:, moving]), f"of class {self.classes_.tolist()[code]!r}"
-                )
-                self.factors_[code][np.ix_(moving, moving)] = factor
+                whose = f"of class {self.classes_.tolist()[code]!r}"
+                self.factors_[code][np.ix_(moving, moving)] = _cholesky(self._class_covariance(group[:, moving]), whose)
 
     def _class_covariance(self, group: Floats) -> Floats:
         covariance = np.atleast_2d(np.cov(group, rowvar=False))

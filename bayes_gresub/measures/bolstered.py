@@ -35,7 +35,7 @@ class KernelMeasure(SmoothedMeasure):
     ) -> list[ErrorEstimate]:
         """Return the error with all widths multiplied by each of `scales`, from one set of standard draws.
 
-        The other parameters are those of `error`.
+        The other parameters are those of `error`; each estimate counts the points and seconds of all scales together.
         """
         try:
             factors = np.asarray(scales, dtype=float)

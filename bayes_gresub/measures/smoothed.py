@@ -37,6 +37,8 @@ from bayes_gresub.measures.parts import (
 from bayes_gresub.readings import error_mass, prior_ratio
 from bayes_gresub.seeds import DRAWS, Seed, child
 
+_DRAWS_AT_ONCE = 100_000
+
 
 class SmoothedMeasure(Measure):
     r"""The mixture, over the points, of a law on x times a law on y.
@@ -79,14 +81,15 @@ class SmoothedMeasure(Measure):
         drawn: list[tuple[Floats, Ints]] = []
         missing = int(n)
         while missing > 0:
-            owners = rng.choice(len(centers.weights), size=missing, p=centers.weights)
+            # Other class probabilities than the sample's: one draw in ratio.max() is kept, in proportion to the ratio.
+            size = int(min(np.ceil(missing * ratio.max()), max(missing, _DRAWS_AT_ONCE)))
+            owners = rng.choice(len(centers.weights), size=size, p=centers.weights)
             points = components.draw(owners, rng)
             law = self._law_at(points, owners, at_centers)
-            codes = (rng.random((missing, 1)) > np.cumsum(law, axis=1)[:, :-1]).sum(axis=1)
-            # Other class probabilities than the sample's: a draw is kept in proportion to their ratio.
-            keep = rng.random(missing) * ratio.max() <= ratio[codes]
-            drawn.append((points[keep], codes[keep]))
-            missing -= int(keep.sum())
+            codes = (rng.random((size, 1)) > np.cumsum(law, axis=1)[:, :-1]).sum(axis=1)
+            kept = np.flatnonzero(rng.random(size) * ratio.max() <= ratio[codes])[:missing]
+            drawn.append((points[kept], codes[kept]))
+            missing -= len(kept)
         points = np.concatenate([x for x, _ in drawn])
         return self._restored(points), self.classes_[np.concatenate([codes for _, codes in drawn])]
 
@@ -144,8 +147,8 @@ class SmoothedMeasure(Measure):
                 estimand=THIS_CLASSIFIER,
                 computation=Computation(
                     estimator=estimator if scale == 1 else f"{estimator} with widths times {scale:g}",
-                    method=how.method,
-                    exact=how.exact,
+                    method=how.method if scale else "count of points",
+                    exact=how.exact or scale == 0,
                     space=space,
                     n_predicted=len(centers.features) + how.n_predicted,
                     n_replicates=how.values.shape[1],

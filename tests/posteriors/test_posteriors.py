@@ -219,7 +219,7 @@ class NeverFitted(ClassifierMixin, BaseEstimator):
         raise RuntimeError("fitted before the parameters were checked")
 
     def predict_proba(self, X):
-        raise NotImplementedError
+        raise RuntimeError("asked although never fitted")
 
 
 class TestClassifiers:
