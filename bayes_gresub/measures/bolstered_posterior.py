@@ -16,9 +16,9 @@ from bayes_gresub.integration.mass import Mass
 from bayes_gresub.integration.sampling import sampled_means, sampling_method
 from bayes_gresub.kernels import Kernel
 from bayes_gresub.measures.bolstered import KernelMeasure, fitted_kernel
-from bayes_gresub.measures.parts import Centers, Judged, Outcome, error_given_law
-from bayes_gresub.measures.posterior_probability import fitted_posterior, proba_at
-from bayes_gresub.readings import class_mass, error_mass, prior_ratio, replicates_with_prior
+from bayes_gresub.measures.outcomes import PairedMasses, PointMasses, ProductMasses, error_given_law, reweighted
+from bayes_gresub.measures.parts import Centers, Judged
+from bayes_gresub.measures.posterior_probability import fitted_posterior, over_classes, proba_at
 from bayes_gresub.seeds import Seed
 
 _NOT_A_MEASURE = (
@@ -116,7 +116,7 @@ class BolsteredPosterior(KernelMeasure):
 
     def _law_at(self, points: Floats, owners: Ints, at_centers: Floats) -> Floats:
         """Return the posterior at the points themselves."""
-        return self.posterior_.sampled_proba(self._restored(points), owners)
+        return self._proba(self.posterior_.sampled_proba(self._restored(points), owners))
 
     def _before_judging(self, classifier: Any) -> None:
         self.posterior_.warn_if_same(classifier)
@@ -127,30 +127,34 @@ class BolsteredPosterior(KernelMeasure):
 
     def _integrate(
         self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
-    ) -> tuple[list[Outcome], Mass]:
+    ) -> tuple[list[PointMasses], Mass]:
         if self.form == "product":
             return self._product(centers, judged, scales, seed)
         return self._integrated(centers, judged, scales, seed)
 
     def _integrated(
         self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
-    ) -> tuple[list[Outcome], Mass]:
+    ) -> tuple[list[PointMasses], Mass]:
         region, c = judged.region, judged.region.n_classes
         identity = np.eye(c)
         components = self._components(centers, None)
+        prior = self._prior_over(judged)
 
         def pairs(points: Floats, owners: Ints) -> Floats:
             trained_on = owners if centers.are_training else None
-            law = judged.over_region(self.posterior_.sampled_proba(self._restored(points), trained_on))
+            law = judged.over_region(self._proba(self.posterior_.sampled_proba(self._restored(points), trained_on)))
             return (law[:, :, None] * identity[region.labels(points)][:, None, :]).reshape(len(points), -1)
 
-        def reduced(means: Floats) -> list[Outcome]:
-            return [self._reduce(one.reshape(*one.shape[:2], c, c), centers, judged) for one in means]
+        def masses(means: Floats) -> list[PointMasses]:
+            return [PairedMasses(one.reshape(*one.shape[:2], c, c)) for one in means]
+
+        def spread(means: Floats) -> float:
+            return max(standard_error(one.outcome(centers.weights, prior).values) for one in masses(means))
 
         if components.is_still.all() or not np.any(scales):
             once = pairs(components.centers, np.arange(len(components)))
             means = np.broadcast_to(once, (len(scales), 1, *once.shape))
-            return reduced(means), Mass(means, "count of points", True, 0)
+            return masses(means), Mass(means, "count of points", True, 0)
         sampled = sampled_means(
             components,
             pairs,
@@ -159,37 +163,23 @@ class BolsteredPosterior(KernelMeasure):
             scales=scales,
             n_jobs=self.n_jobs,
             tol=self.tol,
-            spread=lambda values: max(standard_error(outcome.values) for outcome in reduced(values)),
+            spread=spread,
         )
-        return reduced(sampled.means), Mass(sampled.means, sampling_method(components), False, sampled.n_points)
-
-    def _reduce(self, pairs: Floats, centers: Centers, judged: Judged) -> Outcome:
-        """Reduce the mass of each (label, prediction) about each centre, shape (replicates, k, c, c)."""
-        confusions = np.einsum("k,rkyj->ryj", centers.weights, pairs)
-        about = pairs.mean(axis=0)
-        weights = centers.weights
-        if self.class_prior is not None:
-            ratio = prior_ratio(self._prior_over(judged), class_mass(confusions.mean(axis=0)))
-            confusions = replicates_with_prior(confusions, self._prior_over(judged))
-            about = about * ratio[:, None]
-            weights = weights * about.sum(axis=(1, 2))
-        total = about.sum(axis=(1, 2))
-        contributions = np.divide(error_mass(about), total, out=np.zeros_like(total), where=total > 0)
-        return Outcome(error_mass(confusions), confusions, contributions, weights)
+        return masses(sampled.means), Mass(sampled.means, sampling_method(components), False, sampled.n_points)
 
     def _product(
         self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
-    ) -> tuple[list[Outcome], Mass]:
-        law = judged.over_region(proba_at(self.posterior_, centers, self._restored(centers.features)))
+    ) -> tuple[list[PointMasses], Mass]:
+        law = judged.over_region(self._proba(proba_at(self.posterior_, centers, self._restored(centers.features))))
         doubt = error_given_law(np.eye(law.shape[1])[judged.at_centers], law)
-        weights, labels = self._weights_and_law(centers, judged)
+        labels = judged.over_region(self._law_at_centers(centers))
+        weights, _ = reweighted(centers.weights, labels, self._prior_over(judged))
 
         def spread(values: Floats) -> float:
             return max(standard_error(one) for one in (error_given_law(values, labels) * doubt) @ weights)
 
         how = self._mass(centers, judged, scales, seed, spread)
-        outcomes = []
-        for values in how.values:
-            products = error_given_law(values, labels) * doubt
-            outcomes.append(Outcome(products @ weights, None, products.mean(axis=0), weights))
-        return outcomes, how
+        return [ProductMasses(error_given_law(values, labels) * doubt, labels) for values in how.values], how
+
+    def _proba(self, law: Floats) -> Floats:
+        return over_classes(law, self.posterior_, self.classes_)

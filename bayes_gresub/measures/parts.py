@@ -41,16 +41,6 @@ class Judged:
         return whole
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """The integral, reduced for one scale."""
-
-    values: Floats
-    confusions: Floats | None
-    contributions: Floats
-    weights: Floats
-
-
 def correct_centers(centers: Centers, judged: Judged) -> NDArray[np.bool_] | None:
     """Return which centres the classifier gets right; None where they have no labels."""
     if centers.codes is None:
@@ -65,11 +55,6 @@ def total_loss(losses: Floats, masses: Floats, prior: Floats | None) -> Floats:
     # The losses of a class as a row of two, so that they are rescaled like a confusion mass.
     rows = np.stack([losses, masses - losses], axis=2)
     return np.asarray(replicates_with_prior(rows, prior)[..., 0].sum(axis=1))
-
-
-def error_given_law(region_mass: Floats, law: Floats) -> Floats:
-    """Return the error mass of each component whose label has this law: sum over j of mass_j (1 - law_j)."""
-    return np.asarray((region_mass * (1.0 - law)).sum(axis=-1))
 
 
 def at_given_rows(values: Floats, centers: Centers) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_gresub.classifiers.inputs import Sample
+from bayes_gresub.classifiers.inputs import Labels, Sample, encode_labels
 from bayes_gresub.components import Components, Floats
 from bayes_gresub.description import describe
 from bayes_gresub.measures.parts import Centers
@@ -77,7 +77,8 @@ class PosteriorProbability(SmoothedMeasure):
         return Components.points(centers.features)
 
     def _law_at_centers(self, centers: Centers) -> Floats:
-        return proba_at(self.posterior_, centers, self._restored(centers.features))
+        law = proba_at(self.posterior_, centers, self._restored(centers.features))
+        return over_classes(law, self.posterior_, self.classes_)
 
     def _before_judging(self, classifier: Any) -> None:
         self.posterior_.warn_if_same(classifier)
@@ -89,6 +90,15 @@ class PosteriorProbability(SmoothedMeasure):
 def proba_at(posterior: Posterior, centers: Centers, points: Any) -> Floats:
     """Return the posterior at the points that a measure is centred at."""
     return posterior.training_proba() if centers.are_training else posterior.predict_proba(points)
+
+
+def over_classes(law: Floats, posterior: Posterior, classes: Labels) -> Floats:
+    """Return a law over the posterior's classes as one over the measure's: part of a sample may lack a class."""
+    if law.shape[1] == len(classes):
+        return law
+    whole = np.zeros((len(law), len(classes)))
+    whole[:, encode_labels(posterior.classes_, classes, "classes of the posterior", "")] = law
+    return whole
 
 
 def fitted_posterior(posterior: Any, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Posterior:

@@ -25,13 +25,12 @@ from bayes_gresub.estimate import (
 from bayes_gresub.integration.mass import Mass, joint, mass
 from bayes_gresub.integration.sampling import sampled_means
 from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
+from bayes_gresub.measures.outcomes import PointMasses, SeparateMasses, reweighted
 from bayes_gresub.measures.parts import (
     Centers,
     Judged,
-    Outcome,
     at_given_rows,
     correct_centers,
-    error_given_law,
     total_loss,
 )
 from bayes_gresub.readings import error_mass, prior_ratio
@@ -138,7 +137,8 @@ class SmoothedMeasure(Measure):
         centers = self._centers(X, y, sample_weight)
         judged = self._judged(classifier, centers, seed)
         self._before_judging(classifier)
-        outcomes, how = self._integrate(centers, judged, scales, seed)
+        masses, how = self._integrate(centers, judged, scales, seed)
+        outcomes = [one.outcome(centers.weights, self._prior_over(judged)) for one in masses]
         estimator, space = self._describe()
         seconds = perf_counter() - started
         return [
@@ -167,30 +167,17 @@ class SmoothedMeasure(Measure):
 
     def _integrate(
         self, centers: Centers, judged: Judged, scales: Sequence[float], seed: np.random.SeedSequence
-    ) -> tuple[list[Outcome], Mass]:
-        """Integrate where the law of the label is that of the centre: mass times law."""
-        weights, law = self._weights_and_law(centers, judged)
+    ) -> tuple[list[PointMasses], Mass]:
+        """Integrate where the law of the label is that of the centre; one answer per scale."""
+        law = judged.over_region(self._law_at_centers(centers))
+        prior = self._prior_over(judged)
+        weights, given = reweighted(centers.weights, law, prior)
 
         def spread(values: Floats) -> float:
-            return max(standard_error(one) for one in error_mass(joint(values, weights, law)))
+            return max(standard_error(one) for one in error_mass(joint(values, weights, given)))
 
         how = self._mass(centers, judged, scales, seed, spread)
-        outcomes = []
-        for values in how.values:
-            confusions = joint(values, weights, law)
-            contributions = error_given_law(values.mean(axis=0), law)
-            outcomes.append(Outcome(error_mass(confusions), confusions, contributions, weights))
-        return outcomes, how
-
-    def _weights_and_law(self, centers: Centers, judged: Judged) -> tuple[Floats, Floats]:
-        """Return the mass of each centre and the law of its label over the region's classes, class prior included."""
-        law = judged.over_region(self._law_at_centers(centers))
-        if self.class_prior is None:
-            return centers.weights, law
-        weighted = law * centers.weights[:, None]
-        weighted *= prior_ratio(self._prior_over(judged), weighted.sum(axis=0))
-        weights = weighted.sum(axis=1)
-        return weights, np.divide(weighted, weights[:, None], out=law.copy(), where=weights[:, None] > 0)
+        return [SeparateMasses(values, law) for values in how.values], how
 
     def _mass(
         self,
@@ -327,8 +314,10 @@ class SmoothedMeasure(Measure):
             )
         return None
 
-    def _prior_over(self, judged: Judged) -> Floats:
-        """Return the class prior over the region's classes."""
+    def _prior_over(self, judged: Judged) -> Floats | None:
+        """Return the class prior over the region's classes, or None."""
+        if self.class_prior is None:
+            return None
         prior = np.zeros(judged.region.n_classes)
         prior[judged.codes_of_classes] = read_prior(self.class_prior, self.classes_)
         return prior
