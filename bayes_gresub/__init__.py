@@ -6,18 +6,25 @@ from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussi
 from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
 from bayes_gresub.posteriors import KNN, ClassifierPosterior
 from bayes_gresub.registry import estimators, make_estimator, register
+from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, TestSet
 
 __all__ = [
     "KNN",
     "Bolstered",
     "BolsteredPosterior",
+    "Bootstrap",
+    "Calibrated",
     "ClassifierPosterior",
+    "CrossValidation",
     "DiagonalGaussian",
     "Empirical",
     "ErrorEstimate",
     "FullGaussian",
+    "Interrupted",
+    "LeaveOneOut",
     "PosteriorProbability",
     "SphericalGaussian",
+    "TestSet",
     "UniformBall",
     "datasets",
     "estimators",

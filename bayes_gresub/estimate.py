@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,17 @@ from numpy.typing import ArrayLike
 
 from bayes_gresub.classifiers.inputs import Labels
 from bayes_gresub.components import Floats
-from bayes_gresub.readings import class_errors, class_mass, error_mass, expected_cost, replicates_with_prior, with_prior
+from bayes_gresub.intervals import Interval, Support, check_level, shortest, support_from_dict
+from bayes_gresub.readings import (
+    class_errors,
+    class_mass,
+    error_mass,
+    expected_cost,
+    read_prior,
+    replicates_with_prior,
+    standard_error,
+    with_prior,
+)
 
 THIS_CLASSIFIER = "error of this classifier on the population the sample came from"
 """The estimand of every measure."""
@@ -48,6 +59,8 @@ class Computation:
     n_replicates : int
         Independent replicates behind the standard error; 1 where exact.
     seconds : float
+    n_refits : int
+        Times that the rule was trained; 0 for a measure.
     """
 
     estimator: str
@@ -57,20 +70,7 @@ class Computation:
     n_predicted: int
     n_replicates: int
     seconds: float
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An interval with what it means."""
-
-    low: float
-    high: float
-    level: float
-    method: str
-    target: str
-
-    def __iter__(self) -> Any:
-        return iter((self.low, self.high))
+    n_refits: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +95,12 @@ class ErrorEstimate:
     point_weights : ndarray of shape (n,) or None
     confusion_draws : ndarray of shape (draws, c, c) or None
         Posterior draws of `confusion`.
+    support : Support or None
+        What an interval is made of, where an argument supports one; else `no_interval` says why not.
+    no_std_error : str
+        Why the standard error is unknown, where it is.
+    details : mapping from name to number
+        What else an estimator found, such as the no-information rate of the bootstrap.
 
     Examples
     --------
@@ -117,7 +123,10 @@ class ErrorEstimate:
     contributions: Floats | None = None
     point_weights: Floats | None = None
     confusion_draws: Floats | None = None
+    support: Support | None = None
     no_interval: str = NO_INTERVAL
+    no_std_error: str = ""
+    details: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def value(self) -> float:
@@ -148,9 +157,12 @@ class ErrorEstimate:
 
     @property
     def std_error(self) -> float:
-        """Return the Monte-Carlo standard error of `value`, 0 when exact; it says nothing of bias over samples."""
+        """Return the Monte-Carlo standard error of `value` given the sample; it says nothing of bias over samples.
+
+        0 where nothing is random, NaN where it is unknown.
+        """
         self._need_prior("the standard error of an overall error")
-        return standard_error(self.replicate_values)
+        return float("nan") if self.no_std_error else standard_error(self.replicate_values)
 
     @property
     def internal_variance(self) -> float:
@@ -210,36 +222,54 @@ class ErrorEstimate:
             contributions=None,
             point_weights=None,
             prior_known=True,
+            support=None,
+            no_interval="it was made for the class probabilities of the sample; give class_prior to the estimator"
+            if self.support is not None
+            else self.no_interval,
             estimand=f"{self.estimand.partition(', with class probabilities')[0]}, with class probabilities "
             + ", ".join(f"{label}: {p:g}" for label, p in zip(self.classes.tolist(), probabilities, strict=True)),
         )
 
-    def interval(self, level: float = 0.95, method: str = "equal-tailed") -> Interval:
-        """Return a credible interval of the error, where there are posterior draws; raise with the reason elsewhere.
+    def interval(self, level: float = 0.95, method: str | None = None) -> Interval:
+        """Return an interval of the error where an argument supports one; raise with the reason elsewhere.
 
         Parameters
         ----------
         level : float, default 0.95
-        method : "equal-tailed" or "hdi"
+        method : str, optional
+            "equal-tailed" (default) or "hdi" where there are posterior draws. Elsewhere the one that the estimator
+            supports: "clopper-pearson" or "bounded-mean" (test set), "nested-cv" (cross-validation),
+            "delta-bootstrap" (bootstrap).
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1; got {level}.")
+        check_level(level)
         draws = self.draws
         if draws is None:
-            raise ValueError(f"no interval is offered for this estimate: {self.no_interval}.")
-        if method == "equal-tailed":
+            self._need_prior("an interval of an overall error")
+            if self.support is None:
+                raise ValueError(f"no interval is offered for this estimate: {self.no_interval}.")
+            if method not in (None, self.support.name):
+                raise ValueError(f"method must be {self.support.name!r} for this estimate; got {method!r}.")
+            return self.support.interval(level)
+        if method in (None, "equal-tailed"):
             low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
         elif method == "hdi":
-            low, high = _shortest(draws, level)
+            low, high = shortest(draws, level)
         else:
             raise ValueError(f"method must be 'equal-tailed' or 'hdi'; got {method!r}.")
-        return Interval(float(low), float(high), level, f"{method} credible interval", self.estimand)
+        return Interval(
+            float(low),
+            float(high),
+            level,
+            f"{method or 'equal-tailed'} credible interval",
+            self.estimand,
+            "the model and its prior hold",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python objects that JSON can hold."""
         return {
             "value": self.value if self.prior_known else None,
-            "std_error": self.std_error if self.prior_known else None,
+            "std_error": self.std_error if self.prior_known and not self.no_std_error else None,
             "classes": _plain_labels(self.classes),
             "confusion": self.confusion.tolist()
             if self.prior_known and self.replicate_confusions is not None
@@ -253,7 +283,10 @@ class ErrorEstimate:
             "contributions": _to_list(self.contributions),
             "point_weights": _to_list(self.point_weights),
             "confusion_draws": _to_list(self.confusion_draws),
+            "support": None if self.support is None else self.support.to_dict(),
             "no_interval": self.no_interval,
+            "no_std_error": self.no_std_error,
+            "details": dict(self.details),
         }
 
     @classmethod
@@ -270,7 +303,10 @@ class ErrorEstimate:
             contributions=_to_array(data["contributions"]),
             point_weights=_to_array(data["point_weights"]),
             confusion_draws=_to_array(data["confusion_draws"]),
+            support=None if data["support"] is None else support_from_dict(data["support"]),
             no_interval=data["no_interval"],
+            no_std_error=data["no_std_error"],
+            details=data["details"],
         )
 
     def to_json(self) -> str:
@@ -303,22 +339,26 @@ class ErrorEstimate:
             value = "unknown: class probabilities were fixed by design; use with_class_prior(...)"
         elif how.exact:
             value = f"{self.value:.4f}, exact"
+        elif self.no_std_error:
+            value = f"{self.value:.4f}, standard error unknown: {self.no_std_error}"
         else:
             value = f"{self.value:.4f}, sampled, Monte-Carlo standard error {self.std_error:.2g}"
         rows = [("error", value)]
-        if self.confusion_draws is not None and self.prior_known:
-            low, high = self.interval()
-            rows.append(("95% interval", f"{low:.4f} to {high:.4f}"))
+        if (self.confusion_draws is not None or self.support is not None) and self.prior_known:
+            interval = self.interval()
+            rows.append(("95% interval", f"{interval.low:.4f} to {interval.high:.4f}, {interval.method}"))
         if self.replicate_confusions is not None:
             parts = [f"{label}: {error:.4f}" for label, error in self.per_class.items()]
             shown = parts if len(parts) <= 10 else [*parts[:9], f"... {len(parts)} classes"]
             rows.append(("per class", ", ".join(shown)))
             if self.prior_known:
                 rows.append(("majority class", f"{self.majority_class_error:.4f} for always saying the most frequent"))
+        rows += [(name.replace("_", " "), f"{number:.4g}") for name, number in self.details.items()]
+        fits = f"{how.n_refits} fits, " if how.n_refits else ""
         rows += [
             ("measured by", how.estimator),
             ("space", how.space),
-            ("computed", f"{how.method}; {how.n_predicted} points predicted, {how.seconds * 1e3:.3g} ms"),
+            ("computed", f"{how.method}; {fits}{how.n_predicted} points predicted, {how.seconds * 1e3:.3g} ms"),
             ("estimates", self.estimand),
         ]
         return rows
@@ -340,46 +380,6 @@ class ErrorEstimate:
             raise ValueError(
                 f"sensitivity and specificity are defined for two classes; got {len(self.classes)}. Use per_class."
             )
-
-
-def standard_error(replicates: Floats) -> float:
-    """Return the standard error of the mean of independent replicates; 0 where there is one, the exact value."""
-    if len(replicates) == 1:
-        return 0.0
-    return float(replicates.std(ddof=1) / np.sqrt(len(replicates)))
-
-
-def read_prior(prior: Any, classes: Labels) -> Floats:
-    """Return class probabilities in the order of `classes`, or raise."""
-    names = classes.tolist()
-    if isinstance(prior, dict):
-        unknown = [label for label in prior if label not in names]
-        if unknown or len(prior) < len(names):
-            raise ValueError(f"class_prior must name each of {names!r} once; got {list(prior)!r}.")
-        prior = [prior[label] for label in names]
-    try:
-        probabilities = np.asarray(prior, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"class_prior must give one number for each of {names!r}; got {prior!r}.") from error
-    if probabilities.shape != (len(names),):
-        raise ValueError(
-            f"class_prior must give one probability for each of {names!r}; got shape {probabilities.shape}."
-        )
-    if not np.isfinite(probabilities).all() or (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-8:
-        raise ValueError(
-            f"class_prior must hold probabilities that sum to 1; got {probabilities.tolist()}. "
-            "Divide them by their sum."
-        )
-    return probabilities
-
-
-def _shortest(draws: Floats, level: float) -> tuple[float, float]:
-    """Return the shortest interval that holds this share of the draws."""
-    ordered = np.sort(draws)
-    inside = int(np.ceil(level * len(ordered)))
-    widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
-    best = int(widths.argmin())
-    return float(ordered[best]), float(ordered[best + inside - 1])
 
 
 def _plain_labels(classes: Labels) -> list[Any]:

@@ -1,10 +1,13 @@
-"""What can be read off a joint confusion mass C[y, j]; every function takes leading axes, such as draws."""
+"""What can be read off a joint confusion mass C[y, j] and its replicates; most functions take leading axes (draws)."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayes_gresub.classifiers.inputs import Labels
 from bayes_gresub.components import Floats
 
 
@@ -77,3 +80,34 @@ def prior_ratio(prior: Floats, class_masses: Floats) -> Floats:
         )
     wanted = np.broadcast_to(prior, class_masses.shape)
     return np.divide(wanted, class_masses, out=np.zeros_like(class_masses), where=class_masses > 0)
+
+
+def read_prior(prior: Any, classes: Labels) -> Floats:
+    """Return class probabilities in the order of `classes`, or raise."""
+    names = classes.tolist()
+    if isinstance(prior, dict):
+        unknown = [label for label in prior if label not in names]
+        if unknown or len(prior) < len(names):
+            raise ValueError(f"class_prior must name each of {names!r} once; got {list(prior)!r}.")
+        prior = [prior[label] for label in names]
+    try:
+        probabilities = np.asarray(prior, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"class_prior must give one number for each of {names!r}; got {prior!r}.") from error
+    if probabilities.shape != (len(names),):
+        raise ValueError(
+            f"class_prior must give one probability for each of {names!r}; got shape {probabilities.shape}."
+        )
+    if not np.isfinite(probabilities).all() or (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-8:
+        raise ValueError(
+            f"class_prior must hold probabilities that sum to 1; got {probabilities.tolist()}. "
+            "Divide them by their sum."
+        )
+    return probabilities
+
+
+def standard_error(replicates: Floats) -> float:
+    """Return the standard error of the mean of independent replicates; 0 where there is one, the exact value."""
+    if len(replicates) == 1:
+        return 0.0
+    return float(replicates.std(ddof=1) / np.sqrt(len(replicates)))

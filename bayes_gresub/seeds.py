@@ -9,8 +9,9 @@ import numpy as np
 _OURS = 0x6267_7265
 """Keeps our children apart from those that a user spawns from the same SeedSequence."""
 
-PROBES, POINTS, DRAWS, WIDTHS, POSTERIOR = range(5)
-"""What a measure's children are for: checks of geometry, integrals, `sample`, subsamples for widths, posteriors."""
+PROBES, POINTS, DRAWS, WIDTHS, POSTERIOR, SPLITS, RULES, PARTS = range(8)
+"""What children are for: checks of geometry, integrals, `sample`, subsamples for widths, posteriors; and in resampling:
+splits, rules that are refitted, measures of the parts."""
 
 Seed: TypeAlias = int | np.integer | np.random.SeedSequence | np.random.Generator | None
 
@@ -33,6 +34,11 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
         "random_state must be a non-negative int, a numpy SeedSequence, a numpy Generator or None; "
         f"got {random_state!r}. Pass an int for reproducible results."
     )
+
+
+def as_int(seed: np.random.SeedSequence) -> int:
+    """Return the number that scikit-learn takes for a `random_state`."""
+    return int(seed.generate_state(1)[0] >> 1)
 
 
 def child(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:

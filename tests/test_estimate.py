@@ -320,7 +320,12 @@ class TestInterval:
     def test_interval_says_what_it_holds(self):
         interval = with_draws(np.array([0.1, 0.2])).interval(0.8)
         assert interval == Interval(
-            pytest.approx(0.11), pytest.approx(0.19), 0.8, "equal-tailed credible interval", THIS_CLASSIFIER
+            pytest.approx(0.11),
+            pytest.approx(0.19),
+            0.8,
+            "equal-tailed credible interval",
+            THIS_CLASSIFIER,
+            "the model and its prior hold",
         )
 
     def test_without_draws_the_reason_is_given(self):

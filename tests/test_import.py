@@ -37,13 +37,13 @@ print(json.dumps([Watcher.tried, loaded]))
 
 # Lowest first; a module may import from its own layer and those below.
 LAYERS = [
-    ["seeds", "components", "readings", "scaling", "description", "datasets", "estimate", "classifiers"],
+    ["seeds", "components", "readings", "scaling", "description", "intervals", "datasets", "estimate", "classifiers"],
     ["integration"],
     ["kernels", "posteriors", "models"],
     ["measures"],
     ["resampling"],
     ["registry"],
-    ["compare"],
+    ["selection", "comparing"],
     ["studies"],
     ["demo"],
     ["cli"],

@@ -59,6 +59,21 @@ class Sample:
         """Return the labels themselves."""
         return np.asarray(self.classes[self.codes])
 
+    def part(self, positions: Ints, counts: Ints | None = None) -> Sample:
+        """Return some of the points, each counted `counts` times in its weight; the classes stay those of all."""
+        weights = self.weights[positions] if counts is None else self.weights[positions] * counts
+        return replace(
+            self,
+            features=self.features[positions],
+            codes=self.codes[positions],
+            weights=weights / weights.sum(),
+            rows=self.rows[positions],
+        )
+
+    def restored(self, positions: Ints) -> Any:
+        """Return these points in the form that they were given in."""
+        return self.format.unmoved().restore(self.features[positions], self.format.feature_names)
+
 
 def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
     """Return X flattened to (n, d) as float64, and its format; refuse what no measure can use."""

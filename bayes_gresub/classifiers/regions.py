@@ -79,6 +79,7 @@ def decision_region(
     points: Floats,
     seed: np.random.SeedSequence,
     with_geometry: bool = True,
+    in_part: bool = False,
 ) -> tuple[Region, Ints]:
     """Return the region of a fitted classifier and its labels at `points`.
 
@@ -97,10 +98,13 @@ def decision_region(
         For the random points.
     with_geometry : bool, default True
         False where only the labels at `points` are wanted; nothing else is predicted then.
+    in_part : bool, default False
+        Whether the classifier was just trained on part of a sample that was checked as a whole: it may lack classes of
+        the rest, and is not asked twice.
     """
     _check_predict(classifier)
     _check_features(classifier, form)
-    known = _known_classes(classifier, classes)
+    known = _known_classes(classifier, classes, in_part)
     own = own_classes(classifier)
     codes_of_own = np.arange(len(known)) if own is None else encode_labels(own, known, "classes_", "")
     seen = form if with_geometry else form.unmoved()
@@ -114,7 +118,7 @@ def decision_region(
         raise NotFittedError(_unfitted(classifier)) from error
     if shape is not None and probe and _agrees(shape, codes_of_own, probes, said, form):
         return replace(region, geometry=shape), said[: len(points)]
-    if shape is None or probe:
+    if not in_part and (shape is None or probe):
         # Classifiers of known geometry are functions of the point; of others nothing is known.
         _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
     return region, said[: len(points)]
@@ -164,11 +168,14 @@ def _check_features(classifier: Any, form: InputFormat) -> None:
         )
 
 
-def _known_classes(classifier: Any, classes: Labels) -> Labels:
+def _known_classes(classifier: Any, classes: Labels, in_part: bool) -> Labels:
     """Return the classes of the data, which the classifier must know, and then those that only it knows."""
     own = own_classes(classifier)
     if own is None:
         return classes
+    if in_part:
+        others = own[~np.isin(own, classes)]
+        return np.concatenate([classes, others]) if len(others) else classes
     remedy = "The classifier was trained without these classes and cannot predict them; was y encoded before training?"
     known = encode_labels(classes, own, "labels in y", remedy)
     others = np.delete(own, known)

@@ -14,7 +14,8 @@ from sklearn.exceptions import NotFittedError
 
 from bayes_gresub.classifiers.inputs import Labels, Sample, read_sample
 from bayes_gresub.components import Floats
-from bayes_gresub.estimate import ErrorEstimate, read_prior
+from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.readings import read_prior
 from bayes_gresub.seeds import Seed, seed_sequence
 
 PointFunction = Callable[[Any, Labels], ArrayLike]
@@ -62,7 +63,11 @@ class Measure(BaseEstimator, ABC):
         sample = read_sample(X, y, sample_weight)
         if self.class_prior is not None:
             read_prior(self.class_prior, sample.classes)
-        self._learn(sample, sample_weight is not None, seed_sequence(self.random_state))
+        return self.fit_part(sample, sample_weight is not None, seed_sequence(self.random_state))
+
+    def fit_part(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Self:
+        """Learn the measure from a validated sample, or a part of one, which may then lack some of its classes."""
+        self._learn(sample, weighted, seed)
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
         self._sample = sample

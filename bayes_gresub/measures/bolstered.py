@@ -22,6 +22,7 @@ class KernelMeasure(SmoothedMeasure):
     """A smoothed measure with a kernel on x, whose widths can be scaled together."""
 
     kernel_: Kernel
+    least_per_class = 2
 
     def errors_at_scales(
         self,

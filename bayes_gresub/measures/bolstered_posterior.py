@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from bayes_gresub.classifiers.inputs import Sample
 from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.description import describe
-from bayes_gresub.estimate import standard_error
 from bayes_gresub.integration.mass import Mass
 from bayes_gresub.integration.sampling import sampled_means, sampling_method
 from bayes_gresub.kernels import Kernel
@@ -19,6 +18,7 @@ from bayes_gresub.measures.bolstered import KernelMeasure, fitted_kernel
 from bayes_gresub.measures.outcomes import PairedMasses, PointMasses, ProductMasses, error_given_law, reweighted
 from bayes_gresub.measures.parts import Centers, Judged
 from bayes_gresub.measures.posterior_probability import fitted_posterior, over_classes, proba_at
+from bayes_gresub.readings import standard_error
 from bayes_gresub.seeds import Seed
 
 _NOT_A_MEASURE = (

@@ -29,6 +29,10 @@ class PointMasses(ABC):
     def outcome(self, weights: Floats, prior: Floats | None = None) -> Outcome:
         """Average with these weights of the centres; `prior` are class probabilities to rescale to."""
 
+    @abstractmethod
+    def pairs_about(self) -> Floats | None:
+        """Return the mean mass of each (label, prediction) about each centre, (k, c, c); None where there is none."""
+
     @property
     @abstractmethod
     def n_replicates(self) -> int:
@@ -61,6 +65,10 @@ class SeparateMasses(PointMasses):
         contributions = error_given_law(self.regions.mean(axis=0), law)
         return Outcome(error_mass(confusions), confusions, contributions, weights)
 
+    def pairs_about(self) -> Floats:
+        """Return law times mass."""
+        return np.asarray(self.law[:, :, None] * self.regions.mean(axis=0)[:, None, :])
+
     @property
     def n_replicates(self) -> int:
         """Return the number of replicates."""
@@ -90,6 +98,10 @@ class PairedMasses(PointMasses):
         contributions = np.divide(error_mass(about), total, out=np.zeros_like(total), where=total > 0)
         return Outcome(error_mass(confusions), confusions, contributions, weights)
 
+    def pairs_about(self) -> Floats:
+        """Return the mean over replicates."""
+        return np.asarray(self.pairs.mean(axis=0))
+
     @property
     def n_replicates(self) -> int:
         """Return the number of replicates."""
@@ -114,6 +126,10 @@ class ProductMasses(PointMasses):
         """Average the products."""
         weights, _ = reweighted(weights, self.law, prior)
         return Outcome(self.products @ weights, None, self.products.mean(axis=0), weights)
+
+    def pairs_about(self) -> None:
+        """Return nothing: products are no mass."""
+        return None
 
     @property
     def n_replicates(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayes_gresub.classifiers.inputs import Labels, encode_labels, read_features, read_labels, read_weights
+from bayes_gresub.classifiers.inputs import Labels, Sample, encode_labels, read_features, read_labels, read_weights
 from bayes_gresub.classifiers.regions import decision_region
 from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.estimate import (
@@ -19,8 +19,6 @@ from bayes_gresub.estimate import (
     THIS_CLASSIFIER,
     Computation,
     ErrorEstimate,
-    read_prior,
-    standard_error,
 )
 from bayes_gresub.integration.mass import Mass, joint, mass
 from bayes_gresub.integration.sampling import sampled_means
@@ -33,7 +31,7 @@ from bayes_gresub.measures.parts import (
     correct_centers,
     total_loss,
 )
-from bayes_gresub.readings import error_mass, prior_ratio
+from bayes_gresub.readings import error_mass, prior_ratio, read_prior, standard_error
 from bayes_gresub.seeds import DRAWS, Seed, child
 
 _DRAWS_AT_ONCE = 100_000
@@ -55,6 +53,9 @@ class SmoothedMeasure(Measure):
     _needs_labels = True
     """Whether points that the measure is centred at must come with labels."""
 
+    least_per_class = 1
+    """Different points of each class that the measure needs to learn."""
+
     _no_confusion = ""
 
     def error(
@@ -68,6 +69,21 @@ class SmoothedMeasure(Measure):
     ) -> ErrorEstimate:
         """Return the mass of the set where `classifier` errs; parameters as in `Measure.error`."""
         return self._errors(classifier, (1.0,), X, y, sample_weight, random_state)[0]
+
+    def masses_about(
+        self, classifier: Any, sample: Sample, seed: np.random.SeedSequence, at_training: bool = False
+    ) -> tuple[PointMasses, Mass, Labels]:
+        """Return the mass about each point of a validated sample, for resampling; no class prior, no class checks.
+
+        The third answer are the classes that the masses count in. `at_training` says that the sample is the one that
+        the measure was fitted to.
+        """
+        centers = Centers(
+            sample.features, sample.codes, sample.weights, sample.rows, sample.n_given, are_training=at_training
+        )
+        judged = self._judged(classifier, centers, seed, in_part=True)
+        masses, how = self._integrate(centers, judged, (1.0,), seed)
+        return masses[0], how, judged.region.classes
 
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
         """Draw n independent pairs (x, y); `classifier` is needed for semi-bolstering only."""
@@ -256,10 +272,10 @@ class SmoothedMeasure(Measure):
         correct = None if classifier is None else correct_centers(centers, self._judged(classifier, centers, seed))
         return centers, self._components(centers, correct), seed
 
-    def _judged(self, classifier: Any, centers: Centers, seed: np.random.SeedSequence) -> Judged:
+    def _judged(self, classifier: Any, centers: Centers, seed: np.random.SeedSequence, in_part: bool = False) -> Judged:
         form = self._fitted_sample().format
         region, said = decision_region(
-            classifier, self.classes_, form, centers.features, seed, with_geometry=self._moves
+            classifier, self.classes_, form, centers.features, seed, with_geometry=self._moves, in_part=in_part
         )
         return Judged(region, said, encode_labels(self.classes_, region.classes, "labels in y", ""))
 

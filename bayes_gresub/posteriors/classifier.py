@@ -7,13 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from bayes_gresub.classifiers.inputs import Labels, encode_labels
+from bayes_gresub.classifiers.inputs import encode_labels
+from bayes_gresub.classifiers.training import trained, weight_argument
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.posteriors.base import Posterior
 from bayes_gresub.seeds import POSTERIOR, Seed, child, seed_sequence
@@ -67,7 +66,7 @@ class ClassifierPosterior(Posterior):
             self._training = self._aligned(self.estimator_, self.estimator_.predict_proba(features))
             return self
         seed = None if random_state is None else seed_sequence(random_state)
-        self.estimator_ = self._fitted(features, labels, weights, seed, 0)
+        self.estimator_ = trained(self.estimator, features, labels, weights, _part(seed, 0))
         if self.cv is None:
             self._training = self._aligned(self.estimator_, self.estimator_.predict_proba(features))
             return self
@@ -75,7 +74,7 @@ class ClassifierPosterior(Posterior):
         self._fold_of = np.full(len(labels), -1)
         for fold, (train, test) in enumerate(check_cv(self.cv, labels, classifier=True).split(features, labels)):
             some = None if weights is None else weights[train]
-            model = self._fitted(_rows(features, train), labels[train], some, seed, 1 + fold)
+            model = trained(self.estimator, _rows(features, train), labels[train], some, _part(seed, 1 + fold))
             self._fold_models.append(model)
             self._training[test] = self._aligned(model, model.predict_proba(_rows(features, test)))
             self._fold_of[test] = fold
@@ -132,11 +131,8 @@ class ClassifierPosterior(Posterior):
             )
         if self._frozen:
             return
-        if weighted and not has_fit_parameter(_last_step(self.estimator), "sample_weight"):
-            raise ValueError(
-                f"{type(self.estimator).__name__} takes no sample_weight in fit. Use an estimator that does, or "
-                "leave the weights out."
-            )
+        if weighted:
+            weight_argument(self.estimator)
         if isinstance(self.cv, int) and self.cv < 2:
             raise ValueError(f"cv must be at least 2 folds, or None for in-sample probabilities; got cv={self.cv}.")
         if isinstance(self.cv, int) and counts.min() < self.cv:
@@ -145,19 +141,6 @@ class ClassifierPosterior(Posterior):
                 f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()}. Lower cv, or use None for "
                 "in-sample probabilities."
             )
-
-    def _fitted(
-        self, X: Any, labels: Labels, weights: Floats | None, seed: np.random.SeedSequence | None, which: int
-    ) -> Any:
-        model = clone(self.estimator)
-        if seed is not None:
-            open_seeds = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
-            numbers = child(seed, POSTERIOR, which).generate_state(len(open_seeds)) >> 1
-            model.set_params(**{name: int(number) for name, number in zip(open_seeds, numbers, strict=True)})
-        if weights is None:
-            return model.fit(X, labels)
-        prefix = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
-        return model.fit(X, labels, **{f"{prefix}sample_weight": weights})
 
     def _aligned(self, model: Any, probabilities: Any) -> Floats:
         """Return columns in the order of the sample's classes; probability of others is shared out among them."""
@@ -176,12 +159,8 @@ class ClassifierPosterior(Posterior):
         return np.asarray(aligned / total)
 
 
-def _last_step(estimator: Any) -> Any:
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-
-
-def _is_seed(name: str) -> bool:
-    return name == "random_state" or name.endswith("__random_state")
+def _part(seed: np.random.SeedSequence | None, which: int) -> np.random.SeedSequence | None:
+    return None if seed is None else child(seed, POSTERIOR, which)
 
 
 def _rows(X: Any, rows: Ints) -> Any:

@@ -1,0 +1,97 @@
+"""Training rules: cloning, seeding and weighing what scikit-learn can fit. Nothing is estimated here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from bayes_gresub.classifiers.inputs import Labels
+from bayes_gresub.components import Floats
+
+
+def trained(
+    rule: Any, X: Any, labels: Labels, weights: Floats | None = None, seed: np.random.SeedSequence | None = None
+) -> Any:
+    """Return a fitted clone of a rule.
+
+    Parameters
+    ----------
+    rule : anything that scikit-learn can clone and fit
+    X, labels : the training points
+    weights : ndarray of shape (n,), optional
+        Handed to the last step's `sample_weight`.
+    seed : SeedSequence, optional
+        From which every `random_state` of the rule that is None takes one.
+    """
+    model = clone(rule)
+    if seed is not None and hasattr(model, "get_params"):
+        unset = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
+        numbers = seed.generate_state(len(unset)) >> 1
+        model.set_params(**{name: int(number) for name, number in zip(unset, numbers, strict=True)})
+    if weights is None:
+        return model.fit(X, labels)
+    return model.fit(X, labels, **{weight_argument(rule): weights})
+
+
+def weight_argument(rule: Any) -> str:
+    """Return under which name `fit` takes weights of the points, or raise where it takes none."""
+    prefix, last = "", rule
+    while True:
+        if isinstance(last, Pipeline):
+            prefix, last = f"{prefix}{last.steps[-1][0]}__", last.steps[-1][1]
+        elif hasattr(last, "param_grid") or hasattr(last, "param_distributions"):
+            last = last.estimator
+        else:
+            break
+    if not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"{type(last).__name__} takes no sample_weight in fit. Use an estimator that does, or leave the weights "
+            "out."
+        )
+    return f"{prefix}sample_weight"
+
+
+def check_rule(rule: Any) -> None:
+    """Raise unless a rule can be cloned and refitted."""
+    if isinstance(rule, type) or not callable(getattr(rule, "fit", None)) or not hasattr(rule, "predict"):
+        raise TypeError(
+            f"rule must be an estimator with fit and predict; got {rule!r}. Pass an unfitted scikit-learn classifier "
+            "or Pipeline; resampling refits it."
+        )
+    if isinstance(rule, FrozenEstimator) or (isinstance(rule, Pipeline) and isinstance(rule[-1], FrozenEstimator)):
+        raise TypeError(
+            "rule must learn from the points it is given; a FrozenEstimator does not, so every split would judge the "
+            "same classifier on points it was trained on. Pass the estimator inside it, or use a measure."
+        )
+    try:
+        clone(rule)
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(
+            f"rule must be something that scikit-learn can clone; got {type(rule).__name__} ({error}). Give it "
+            "get_params, or use a measure, which refits nothing."
+        ) from error
+
+
+def is_fitted(classifier: Any) -> bool:
+    """Return whether a classifier is trained; one that does not tell counts as trained if it cannot be cloned."""
+    if isinstance(classifier, FrozenEstimator):
+        return True
+    if not hasattr(classifier, "get_params"):
+        return True
+    try:
+        check_is_fitted(classifier)
+    except NotFittedError:
+        return False
+    except TypeError:
+        return not hasattr(classifier, "fit")
+    return True
+
+
+def _is_seed(name: str) -> bool:
+    return name == "random_state" or name.endswith("__random_state")

@@ -1,0 +1,308 @@
+"""The resampler interface: an estimate from refitting a rule on parts of a sample."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from bayes_gresub.classifiers.inputs import Sample, read_sample
+from bayes_gresub.classifiers.training import check_rule, weight_argument
+from bayes_gresub.components import Floats, Ints
+from bayes_gresub.description import describe
+from bayes_gresub.estimate import Computation, ErrorEstimate
+from bayes_gresub.intervals import Support
+from bayes_gresub.measures import Empirical
+from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.readings import error_mass, read_prior, replicates_with_prior
+from bayes_gresub.resampling.problem import Judgement, Problem
+from bayes_gresub.resampling.splits import Split, as_given, given_splits, read_groups
+from bayes_gresub.resampling.work import Interrupted, Work
+from bayes_gresub.seeds import Seed, seed_sequence
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """What the splits say together; the first axis of values and confusions are replicates."""
+
+    values: Floats
+    confusions: Floats | None
+    contributions: Floats | None = None
+    point_weights: Floats | None = None
+    has_prior: bool = False
+
+
+class Resampler(BaseEstimator, ABC):
+    """An error estimate from refitting a rule on parts of the sample and judging it at the points held out.
+
+    The rule may be a whole Pipeline or a grid search: all of it is refitted. Choices made before X was handed over,
+    such as features selected on all of it, are not, and make the estimate too optimistic.
+    """
+
+    measure: Any
+    sampling: str
+    class_prior: Any
+    n_jobs: int | None
+    progress: bool | None
+    random_state: Seed
+
+    def error(
+        self,
+        rule: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        indices: Iterable[Any] | None = None,
+        classifier: Any = None,
+        random_state: Seed = None,
+    ) -> ErrorEstimate:
+        """Return the estimated error of a rule.
+
+        Parameters
+        ----------
+        rule : anything that scikit-learn can clone and fit
+            A whole Pipeline or a grid search is refitted whole. Where a `random_state` in it is None, it takes one
+            from that of the resampler.
+        X : array-like of shape (n, d) or (n, ...)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Carried to the rows trained on (the rule's fit must take it) and to those held out.
+        groups : array-like of shape (n,), optional
+            Points of one group are never on both sides of a split.
+        indices : iterable, optional
+            Explicit splits instead of random ones, such as `indices_` of an earlier call: pairs (train, test) of row
+            numbers, or rows to train on alone, the others being held out.
+        classifier : fitted classifier, optional
+            The rule fitted to all of X and y, where you have it: it saves a fit to the estimators that need one.
+        random_state : int, SeedSequence, Generator or None
+            Overrides the resampler's own.
+        """
+        started = perf_counter()
+        self._check_parameters()
+        check_rule(rule)
+        sample = read_sample(X, y, sample_weight)
+        if self.class_prior is not None:
+            read_prior(self.class_prior, sample.classes)
+        total = None
+        if sample_weight is not None:
+            weight_argument(rule)
+            total = float(np.sum(np.asarray(sample_weight, dtype=float)))
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
+        group_codes = read_groups(groups, sample)
+        problem = Problem(rule, sample, total, self._measure(), seed, classifier)
+        self._check_problem(problem, group_codes)
+        given = None if indices is None else given_splits(indices, sample, group_codes)
+        self._problem, self._groups, self._seconds = problem, group_codes, 0.0
+        self._work = self._plan(problem, group_codes, given)
+        return self._finish(perf_counter() - started)
+
+    def resume(self) -> ErrorEstimate:
+        """Do what an interrupted `error` left, and return the estimate as if nothing had happened."""
+        self._begun()
+        return self._finish(0.0)
+
+    def partial(self) -> ErrorEstimate:
+        """Return what the splits done so far say, after an interrupt."""
+        self._begun()
+        if self._least_results() > len(self._work.results):
+            raise ValueError(
+                f"{len(self._work.results)} of {len(self._work.tasks)} fits are done, too few to say anything. Call "
+                "resume() to do the rest."
+            )
+        return self._conclude()
+
+    @property
+    def indices_(self) -> list[tuple[Ints, Ints]]:
+        """Return the splits of the last call as rows of its X: pairs (train, test), for replay."""
+        self._begun()
+        return as_given(self._splits(), self._problem.sample)
+
+    @property
+    def split_errors_(self) -> Floats:
+        """Return the error of each split that is done."""
+        self._begun()
+        return np.array([one.contributions.mean() for one in self._judgements()])
+
+    @abstractmethod
+    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Work:
+        """Return the work to do."""
+
+    @abstractmethod
+    def _conclude(self) -> ErrorEstimate:
+        """Return the estimate from the work done."""
+
+    def _splits(self) -> list[Split]:
+        """Return the splits that the estimate averages over."""
+        return list(self._work.tasks)
+
+    def _judgements(self) -> list[Judgement]:
+        """Return the judgements of these splits, of those that are done."""
+        return list(self._work.results)
+
+    def _least_results(self) -> int:
+        return 1
+
+    def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
+        """Raise where this problem cannot be resampled so."""
+
+    def _finish(self, seconds: float) -> ErrorEstimate:
+        started = perf_counter()
+        self._seconds += seconds
+        try:
+            self._work.run(self.n_jobs, self.progress)
+        except KeyboardInterrupt as stop:
+            self._seconds += perf_counter() - started
+            done, total = len(self._work.results), len(self._work.tasks)
+            says = self.partial() if done >= self._least_results() else None
+            raise Interrupted(
+                f"stopped after {done} of {total} fits; partial() says what they tell, resume() does the rest.", says
+            ) from stop
+        self._seconds += perf_counter() - started
+        return self._conclude()
+
+    def _estimate(
+        self,
+        combined: Combined,
+        judgements: list[Judgement],
+        *,
+        estimand: str,
+        exact: bool,
+        n_refits: int,
+        method: str,
+        support: Support | None = None,
+        no_interval: str = "",
+        no_std_error: str = "",
+        no_confusion: str = "",
+        details: dict[str, float] | None = None,
+        name: str | None = None,
+    ) -> ErrorEstimate:
+        """Return what the splits say as an estimate, under the class prior if there is one."""
+        classes, sample = judgements[0].classes, self._problem.sample
+        values, confusions = combined.values, combined.confusions
+        keep = self.class_prior is None
+        if not keep:
+            assert confusions is not None, "checked by _check_parameters"
+            confusions = replicates_with_prior(confusions, self._prior_over(len(classes)))
+            # Values that come with their confusions under the prior already keep their own spread.
+            values = values if combined.has_prior else error_mass(confusions)
+        if not self._work.is_done:
+            no_std_error = no_interval = f"{len(self._work.results)} of {len(self._work.tasks)} fits are done"
+            support, exact = None, False
+        measure = self._problem.measure
+        return ErrorEstimate(
+            classes=classes,
+            estimand=estimand,
+            computation=Computation(
+                estimator=describe(self) if name is None else name,
+                method=f"{method}; {judgements[0].method}",
+                exact=exact and all(one.exact for one in judgements),
+                space=judgements[0].space,
+                n_predicted=sum(one.n_predicted for one in judgements),
+                n_replicates=len(values),
+                seconds=self._seconds,
+                n_refits=n_refits,
+            ),
+            replicate_values=values,
+            replicate_confusions=None if no_confusion else confusions,
+            no_confusion=no_confusion or ("" if confusions is not None else measure._no_confusion),
+            prior_known=self.sampling == "mixture" or self.class_prior is not None,
+            contributions=_at_rows(combined.contributions, sample) if keep else None,
+            point_weights=_at_rows(combined.point_weights, sample) if keep else None,
+            support=support,
+            no_interval=no_interval,
+            no_std_error=no_std_error,
+            details=details or {},
+        )
+
+    def _prior_over(self, n_classes: int) -> Floats:
+        """Return the class prior, 0 for classes that only the classifiers know."""
+        known = self._problem.sample.classes
+        prior = np.zeros(n_classes)
+        prior[: len(known)] = read_prior(self.class_prior, known)
+        return prior
+
+    def _measure(self) -> SmoothedMeasure:
+        return Empirical() if self.measure is None else self.measure
+
+    def _check_parameters(self) -> None:
+        if self.sampling not in ("mixture", "separate"):
+            raise ValueError(
+                f"sampling must be 'mixture' or 'separate'; got {self.sampling!r}. 'separate' means that the number of "
+                "points in each class was fixed by design."
+            )
+        check_jobs(self.n_jobs)
+        check_seed(self.random_state)
+        if self.progress not in (None, True, False):
+            raise ValueError(f"progress must be True, False or None; got {self.progress!r}.")
+        measure = self._measure()
+        if isinstance(measure, type) or not isinstance(measure, SmoothedMeasure):
+            raise TypeError(
+                f"measure must be one that can be centred at the points held out, such as Empirical() or Bolstered(); "
+                f"got {self.measure!r}."
+            )
+        measure._check_parameters()
+        if measure.sampling != "mixture" or measure.class_prior is not None:
+            raise ValueError(
+                f"sampling and class_prior must be given to {type(self).__name__}, not to the measure inside it, which "
+                "sees parts of the sample only."
+            )
+        if self.class_prior is not None and measure._no_confusion and getattr(measure, "form", "") == "product":
+            raise ValueError(
+                "class_prior needs a confusion mass, which the product form of BolsteredPosterior has not. Use "
+                "form='integrated'."
+            )
+
+    def _begun(self) -> None:
+        if not hasattr(self, "_work"):
+            raise NotFittedError(f"this {type(self).__name__} has not been used; call error(rule, X, y) first.")
+
+
+def check_whole(value: Any, name: str, least: int) -> None:
+    """Raise unless a parameter is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Raise unless n_jobs is what joblib takes."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}.")
+
+
+def check_seed(random_state: Any) -> None:
+    """Raise unless a constructor's random_state gives the same streams at every call."""
+    if isinstance(random_state, np.random.Generator):
+        raise ValueError(
+            "random_state of an estimator must be an int, a SeedSequence or None; got a Generator, which every call "
+            "would change. Pass it to error instead."
+        )
+    seed_sequence(random_state)
+
+
+def same_classes(judgements: list[Judgement]) -> None:
+    """Raise unless all splits count in the same classes."""
+    first = judgements[0].classes
+    for one in judgements:
+        if len(one.classes) != len(first) or (one.classes != first).any():
+            raise ValueError(
+                f"the classifiers of all splits must know the same classes besides those of y; got {first.tolist()!r} "
+                f"and {one.classes.tolist()!r}."
+            )
+
+
+def _at_rows(values: Floats | None, sample: Sample) -> Floats | None:
+    """Return one value per row given, 0 at those of weight zero."""
+    if values is None:
+        return None
+    whole = np.zeros(sample.n_given)
+    whole[sample.rows] = values
+    return whole

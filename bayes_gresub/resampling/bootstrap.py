@@ -1,0 +1,261 @@
+"""The bootstrap estimators: zero, .632 and .632+."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.components import Ints
+from bayes_gresub.description import describe
+from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.intervals import DeltaSupport
+from bayes_gresub.readings import error_mass, replicates_with_prior, with_prior
+from bayes_gresub.resampling.base import Combined, Resampler, check_whole
+from bayes_gresub.resampling.plus import CLIPS, Mixture, plus_mixture
+from bayes_gresub.resampling.problem import Judgement, Problem
+from bayes_gresub.resampling.splits import Split, bootstrap_splits
+from bayes_gresub.resampling.work import Work
+from bayes_gresub.resampling.zero import ZeroEstimate, influence, zero_estimate
+from bayes_gresub.seeds import Seed
+
+KINDS = ("zero", "632", "632+")
+
+
+class Bootstrap(Resampler):
+    r"""Errors at the points that resamples with replacement leave out, alone or balanced by the apparent error.
+
+    With err the apparent error (the measure at the training points), E1 the zero bootstrap, averaged per point over
+    the resamples that leave it out, and g the no-information rate, the error if labels and predictions were unrelated,
+
+    .. math::
+        \text{zero} &= E_1 \\
+        .632 &= .368\,err + .632\,E_1 \\
+        .632+ &= .632 + (E_1' - err)\,\frac{.368 \cdot .632\,R}{1 - .368 R}, \quad
+        E_1' = \min(E_1, g), \quad R = \frac{E_1' - err}{g - err}, \quad g = \sum_l p_l (1 - q_l)
+
+    p and q being the frequencies of the classes and of the predictions; R is 0 unless E1 > err and g > err. The zero
+    bootstrap estimates the rule's error at about .632 n different points, hence too high; the other two correct for
+    the size. They do not see choices made before X was handed over, such as selected features: put those into the
+    rule.
+
+    A resample that loses a class (or, for measures with widths, has a single point of it) is drawn anew and counted.
+
+    Parameters
+    ----------
+    kind : "zero", "632" or "632+"
+    n_resamples : int, default 200
+    clip : "efron-tibshirani", "ipred" or "none"
+        What happens where E1 exceeds g, which libraries do differently. "efron-tibshirani": as above, E1' in the rate
+        and in the correction. "ipred": E1' in the correction only, so that R may exceed 1. "none": E1 everywhere, which
+        may leave [0, 1].
+    measure : SmoothedMeasure, optional
+        `Empirical()` by default. The weights .368 and .632 were found for that one.
+    sampling, class_prior, n_jobs, progress, random_state
+        As in `CrossValidation`; with sampling="separate" resamples are drawn within classes.
+
+    References
+    ----------
+    Efron & Tibshirani, Improvements on cross-validation: the .632+ bootstrap method, JASA 92 (1997).
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = bg.datasets.PaperGaussian().sample(60, random_state=0)
+    >>> estimate = bg.Bootstrap("632+", n_resamples=50, random_state=0).error(KNeighborsClassifier(3), X, y)
+    >>> 0.1 < float(estimate) < 0.4, round(estimate.details["no_information_rate"], 2)
+    (True, 0.5)
+    """
+
+    def __init__(
+        self,
+        kind: str = "632+",
+        n_resamples: int = 200,
+        *,
+        clip: str = "efron-tibshirani",
+        measure: Any = None,
+        sampling: str = "mixture",
+        class_prior: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.kind = kind
+        self.n_resamples = n_resamples
+        self.clip = clip
+        self.measure = measure
+        self.sampling = sampling
+        self.class_prior = class_prior
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.random_state = random_state
+
+    def errors(
+        self, rule: Any, X: Any, y: Any, kinds: Sequence[str] = KINDS, **arguments: Any
+    ) -> dict[str, ErrorEstimate]:
+        """Return the estimates of several kinds from one set of resamples; arguments as in `error`."""
+        own = self.kind
+        for kind in kinds:
+            _check_kind(kind)
+        try:
+            # The kind that needs most is computed, and the others read off the same fits.
+            self.kind = max(kinds, key=KINDS.index)
+            self.error(rule, X, y, **arguments)
+            return {kind: self._as_kind(kind) for kind in kinds}
+        finally:
+            self.kind = own
+
+    @property
+    def n_redrawn_(self) -> int:
+        """Return how many resamples of the last call were drawn anew."""
+        self._begun()
+        return self._n_redrawn
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_kind(self.kind)
+        check_whole(self.n_resamples, "n_resamples", 2)
+        if self.clip not in CLIPS:
+            raise ValueError(f"clip must be one of {', '.join(map(repr, CLIPS))}; got {self.clip!r}.")
+        if self.kind != "632+":
+            return
+        if self.sampling == "separate" and self.class_prior is None:
+            raise ValueError(
+                "the no-information rate of .632+ needs the class probabilities, which sampling='separate' does not "
+                "learn. Give class_prior, or use kind='632'."
+            )
+        if getattr(self._measure(), "form", "") == "product":
+            raise ValueError(
+                "the no-information rate of .632+ needs a confusion mass, which the product form of "
+                "BolsteredPosterior has not. Use form='integrated', or kind='632'."
+            )
+
+    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Work:
+        self._n_redrawn = 0
+        if given is None:
+            given, self._n_redrawn = bootstrap_splits(
+                problem.sample,
+                self.n_resamples,
+                self.sampling == "separate",
+                groups,
+                self._measure().least_per_class,
+                problem.seed,
+            )
+        # The apparent error comes first, so that a partial result has it.
+        tasks = [*([] if self.kind == "zero" else [None]), *given]
+        self._n_apparent = len(tasks) - len(given)
+        return Work(_Judge(problem, self._n_apparent), tasks, "bootstrap")
+
+    def _least_results(self) -> int:
+        return self._n_apparent + 2
+
+    def _splits(self) -> list[Split]:
+        return list(self._work.tasks[self._n_apparent :])
+
+    def _judgements(self) -> list[Judgement]:
+        return list(self._work.results[self._n_apparent :])
+
+    def _conclude(self) -> ErrorEstimate:
+        return self._as_kind(self.kind)
+
+    def _as_kind(self, kind: str) -> ErrorEstimate:
+        judgements = self._judgements()
+        sample = self._problem.sample
+        n = len(sample.codes)
+        zero = zero_estimate(judgements, sample.weights)
+        details = {"resamples_redrawn": float(self._n_redrawn), "points_never_left_out": float(zero.n_dropped)}
+        refits = len(judgements)
+        combined = Combined(zero.values, zero.confusions, zero.contributions, zero.point_weights)
+        no_confusion = ""
+        if kind == "zero":
+            distinct = float(np.mean([len(np.unique(split.train)) for split in self._splits()]))
+            estimand = f"average error of the rule when trained on {distinct:.0f} different points of {n}"
+        else:
+            apparent = self._work.results[0]
+            refits += self._problem.classifier is None
+            judgements = [apparent, *judgements]
+            estimand = f"average error of the rule when trained on {n} points"
+            combined, mixture = self._mixed(kind, apparent, zero)
+            details |= mixture.details
+            no_confusion = mixture.no_confusion
+        support, no_interval = self._support(kind)
+        return self._estimate(
+            combined,
+            judgements,
+            estimand=estimand,
+            exact=False,
+            n_refits=refits,
+            method=f"{len(self._judgements())} resamples with replacement",
+            support=support,
+            no_interval=no_interval,
+            details=details,
+            no_confusion=no_confusion,
+            name=describe(self, kind=kind),
+        )
+
+    def _mixed(self, kind: str, apparent: Judgement, zero: ZeroEstimate) -> tuple[Combined, Mixture]:
+        """Return the apparent error and the zero bootstrap mixed, under the class prior if there is one."""
+        at_points = apparent.masses.outcome(self._problem.sample.weights)
+        plain = Mixture(0.368, 0.632, 0.0, 0.632)
+        if zero.confusions is None or at_points.confusions is None:
+            return Combined(plain.of(at_points.values.mean(), zero.values, 0.0), None), plain
+        seen, left = at_points.confusions.mean(axis=0), zero.confusions
+        if self.class_prior is not None:
+            prior = self._prior_over(len(seen))
+            seen, left = with_prior(seen, prior), replicates_with_prior(left, prior)
+        mixture = plain if kind == "632" else plus_mixture(seen, left.mean(axis=0), self.clip)
+        confusions = mixture.of(seen, left, np.outer(seen.sum(axis=1), seen.sum(axis=0)))
+        # The weights of the mixture move with E1 too, which the spread of the replicates must show.
+        e1 = error_mass(left)
+        values = error_mass(confusions).mean() + mixture.slope * (e1 - e1.mean())
+        return Combined(values, confusions, has_prior=True), mixture
+
+    def _support(self, kind: str) -> tuple[DeltaSupport | None, str]:
+        problem = self._problem
+        n = len(problem.sample.codes)
+        if kind == "632+":
+            return (
+                None,
+                "the weights of .632+ depend on the sample in a way that the delta method leaves out; use '632'",
+            )
+        if self.sampling != "mixture" or self.class_prior is not None or problem.weight_total is not None:
+            return None, "the delta method after bootstrap is for points of equal weight, resampled together"
+        if self._groups is not None:
+            return None, "the delta method after bootstrap is for independent points; groups were given"
+        if not self._work.is_done:
+            return None, "not all resamples are done"
+        judgements = self._judgements()
+        counts = np.array([np.bincount(split.train, minlength=n) for split in self._splits()])
+        if (counts.sum(axis=1) != n).any():
+            return None, "the delta method after bootstrap is for resamples of as many points as there are"
+        moves, noise = influence(judgements, counts)
+        center = zero_estimate(judgements, problem.sample.weights).value
+        if kind == "632":
+            at_points = self._work.results[0].contributions
+            moves = 0.632 * moves + 0.368 * (at_points - at_points.mean()) / n
+            center = 0.632 * center + 0.368 * float(at_points.mean())
+            noise *= 0.632**2
+        variance = float(moves @ moves) - noise
+        if variance <= 0:
+            return None, "too few resamples for the delta method: its noise exceeds what it measures. Use more"
+        return DeltaSupport(f"error of the classifier trained on all {n} points", center, float(np.sqrt(variance))), ""
+
+
+class _Judge:
+    """The work of one task: the apparent error where the task names no split."""
+
+    def __init__(self, problem: Problem, n_before: int) -> None:
+        self.problem = problem
+        self.n_before = n_before
+
+    def __call__(self, number: int, split: Split | None) -> Judgement:
+        if split is None:
+            return self.problem.judge_apparent()
+        return self.problem.judge(number - self.n_before, split)
+
+
+def _check_kind(kind: Any) -> None:
+    if kind not in KINDS:
+        raise ValueError(f"kind must be 'zero', '632' or '632+'; got {kind!r}.")

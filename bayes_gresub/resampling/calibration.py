@@ -1,0 +1,137 @@
+"""The search for kappa: rough bias against kernel scale, where it stops, and which fits failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayes_gresub.components import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_AT_ONCE = 8
+"""Kappas that are tried together; the search stops inside such a batch."""
+
+_FAR = 5.0
+"""Standard errors by which a failed fit must exceed the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationTrace:
+    """The search for kappa, for reading and plotting.
+
+    Attributes
+    ----------
+    kappas : ndarray of shape (K,)
+    biases : ndarray of shape (K, repeats)
+        Estimate less held-out error, of each repeat.
+    failed : ndarray of bool, shape (repeats,)
+        Fits that failed, whose biases are not averaged in.
+    kappa : float
+        The choice.
+    """
+
+    kappas: Floats
+    biases: Floats
+    failed: NDArray[np.bool_]
+    kappa: float
+
+    @property
+    def rough_bias(self) -> Floats:
+        """Return the mean over the repeats that did not fail, shape (K,)."""
+        return np.asarray(self.biases[:, ~self.failed].mean(axis=1))
+
+    @property
+    def std_error(self) -> Floats:
+        """Return the standard error of `rough_bias` over repeats, shape (K,); NaN with one repeat."""
+        kept = self.biases[:, ~self.failed]
+        if kept.shape[1] == 1:
+            return np.full(len(kept), np.nan)
+        return np.asarray(kept.std(axis=1, ddof=1) / np.sqrt(kept.shape[1]))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the rough bias against kappa; see `plots.plot_calibration`."""
+        from bayes_gresub.plots import plot_calibration
+
+        return plot_calibration(self, ax)
+
+
+def search(
+    biases_at: Callable[[list[float]], Floats], failed: NDArray[np.bool_], step: float, max_kappa: float
+) -> tuple[CalibrationTrace, bool]:
+    """Raise kappa from 1 until the magnitude of the rough bias has twice in a row failed to fall.
+
+    The choice is the kappa of the smallest magnitude seen, the first of them where there are ties.
+
+    Parameters
+    ----------
+    biases_at : callable
+        Takes kappas and returns the bias of each repeat at each, shape (K, repeats).
+    failed : ndarray of bool
+        Repeats to leave out.
+    step, max_kappa : float
+
+    Returns
+    -------
+    trace : CalibrationTrace
+    capped : bool
+        Whether `max_kappa` ended the search.
+    """
+    last = int(np.floor((max_kappa - 1) / step + 1e-9))
+    kappas: list[float] = []
+    rows: list[Floats] = []
+    magnitudes: list[float] = []
+    fails = 0
+    while fails < 2 and len(kappas) <= last:
+        # Rounded, so that 1 + 3 * 0.1 is called 1.3.
+        batch = [round(1 + step * number, 10) for number in range(len(kappas), min(len(kappas) + _AT_ONCE, last + 1))]
+        for kappa, row in zip(batch, biases_at(batch), strict=True):
+            kappas.append(kappa)
+            rows.append(row)
+            magnitudes.append(abs(float(row[~failed].mean())))
+            fails = fails + 1 if len(magnitudes) > 1 and magnitudes[-1] >= magnitudes[-2] else 0
+            if fails == 2:
+                break
+    best = kappas[int(np.argmin(magnitudes))]
+    return CalibrationTrace(np.array(kappas), np.array(rows), failed, best), fails < 2
+
+
+def failed_fits(errors: Floats, n_points: float, chance: float) -> NDArray[np.bool_]:
+    """Return which of several fits of one rule failed: whose error is far above that of the others.
+
+    Far is more than half-way from the median of the others to the error of chance, and more than five binomial standard
+    errors above it.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (fits,)
+    n_points : float
+        Points behind each error.
+    chance : float
+        Error of always saying the most frequent class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> failed_fits(np.array([0.08, 0.82, 0.11, 0.09]), n_points=120, chance=0.9).tolist()
+    [False, True, False, False]
+    """
+    if len(errors) < 2:
+        return np.zeros(len(errors), dtype=bool)
+    typical = np.array([np.median(np.delete(errors, number)) for number in range(len(errors))])
+    # One error in n + 2 more, so that a median of 0 has a standard error too.
+    smoothed = (typical * n_points + 1) / (n_points + 2)
+    far = typical + _FAR * np.sqrt(smoothed * (1 - smoothed) / n_points)
+    return np.asarray((errors > far) & (errors > (typical + chance) / 2))
+
+
+def describe_failed(errors: Floats, failed: NDArray[np.bool_]) -> str:
+    """Return in words which fits failed."""
+    bad = ", ".join(f"{error:.2f}" for error in errors[failed])
+    rest: Any = float(np.median(errors[~failed]))
+    return f"{int(failed.sum())} of {len(failed)} fits failed (error {bad}; the others {rest:.2f})"

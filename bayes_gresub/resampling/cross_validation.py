@@ -1,0 +1,187 @@
+"""Cross-validation with any measure: folds, repeats, strata and groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.components import Ints
+from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.intervals import NestedSupport
+from bayes_gresub.measures import Empirical
+from bayes_gresub.resampling.averages import mean_over_splits
+from bayes_gresub.resampling.base import Resampler, check_whole
+from bayes_gresub.resampling.nested import nested_interval, pair_splits
+from bayes_gresub.resampling.problem import Judgement, Problem
+from bayes_gresub.resampling.splits import Split, fold_splits
+from bayes_gresub.resampling.work import Work
+from bayes_gresub.seeds import SPLITS, Seed, child
+
+NO_CV_INTERVAL = (
+    "the errors of the folds depend on each other through the points that their classifiers share, and no unbiased "
+    "estimate of their variance exists. CrossValidation(interval='nested') offers one that holds, for more fits"
+)
+
+
+class CrossValidation(Resampler):
+    r"""Mean, over folds, of the mass that a measure about the fold gives to the errors of a rule trained without it.
+
+    .. math:: \hat\varepsilon = \frac1R \sum_{i=1}^R \nu_i(\{(x, y): \psi_i(x) \ne y\})
+
+    With the empirical measure this is ordinary cross-validation. With a smoothed one it is the paper's generalized
+    cross-validation: widths and posteriors are learned on the points trained on, and centred at those held out. Such
+    points need no smoothing to be honest, and bolstering them adds upward bias: with an RBF-SVM on the paper's model
+    +0.12, where the plain one has +0.01.
+
+    The target is the average error of the rule at the size of the training parts, not the error of one classifier. It
+    does not see choices made before X was handed over, such as selected features: put those into the rule.
+
+    Parameters
+    ----------
+    folds : int, default 10
+    repeats : int, default 1
+        Random partitions. Their spread is the standard error, which is unknown with one.
+    stratified : bool, default True
+        Whether folds keep the class proportions, as `cross_val_score` does.
+    measure : SmoothedMeasure, optional
+        `Empirical()` by default.
+    interval : None or "nested"
+        "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits a repeat, which support an
+        interval (Bates, Hastie & Tibshirani); the width settles with ten repeats or more.
+    sampling : "mixture" or "separate"
+        Whether class frequencies are random or were fixed by design; with "separate" folds are drawn within classes
+        and an overall error needs `class_prior`.
+    class_prior : dict or sequence, optional
+        Known class probabilities, by label or in the order of the sorted labels.
+    n_jobs : int, optional
+        Processes that refit, as in joblib; they change no number.
+    progress : bool, optional
+        Whether to show a progress bar; by default after two seconds, in a terminal or a notebook.
+    random_state : int, SeedSequence or None
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> estimate = bg.CrossValidation(folds=5, repeats=4, random_state=0).error(LinearDiscriminantAnalysis(), X, y)
+    >>> round(float(estimate), 4), estimate.computation.n_refits
+    (0.02, 20)
+    """
+
+    def __init__(
+        self,
+        folds: int = 10,
+        repeats: int = 1,
+        *,
+        stratified: bool = True,
+        measure: Any = None,
+        interval: str | None = None,
+        sampling: str = "mixture",
+        class_prior: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.folds = folds
+        self.repeats = repeats
+        self.stratified = stratified
+        self.measure = measure
+        self.interval = interval
+        self.sampling = sampling
+        self.class_prior = class_prior
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole(self.folds, "folds", 2)
+        check_whole(self.repeats, "repeats", 1)
+        if not isinstance(self.stratified, bool | np.bool_):
+            raise ValueError(f"stratified must be True or False; got {self.stratified!r}.")
+        if self.sampling == "separate" and not self.stratified:
+            raise ValueError(
+                "sampling='separate' draws folds within classes; got stratified=False. Use stratified=True."
+            )
+        if self.interval not in (None, "nested"):
+            raise ValueError(f"interval must be 'nested' or None; got {self.interval!r}.")
+        if self.interval is None:
+            return
+        if self.folds < 3:
+            raise ValueError(f"interval='nested' needs at least 3 folds; got folds={self.folds}.")
+        if not isinstance(self._measure(), Empirical) or self.sampling != "mixture" or self.class_prior is not None:
+            raise ValueError(
+                "interval='nested' is for the losses of single points: the empirical measure, without sampling="
+                "'separate' or class_prior. Use interval=None with the others."
+            )
+
+    def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
+        if self.interval is None:
+            return
+        if groups is not None or problem.weight_total is not None:
+            raise ValueError(
+                "interval='nested' needs independent points of equal weight; got groups or sample_weight. Use "
+                "interval=None."
+            )
+        if len(problem.sample.codes) < 2 * self.folds:
+            raise ValueError(
+                f"interval='nested' needs at least 2 points a fold; got {len(problem.sample.codes)} points for "
+                f"folds={self.folds}. Lower folds."
+            )
+
+    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Work:
+        if given is not None:
+            if self.interval is not None:
+                raise ValueError("interval='nested' draws its own splits; got indices. Use one of the two.")
+            partitions = [given]
+        else:
+            partitions = [
+                fold_splits(problem.sample, self.folds, self.stratified, groups, child(problem.seed, SPLITS, repeat))
+                for repeat in range(self.repeats)
+            ]
+        self._n_partitions = len(partitions)
+        self._n_splits = sum(len(partition) for partition in partitions)
+        tasks = [split for partition in partitions for split in partition]
+        if self.interval is not None:
+            tasks += [split for partition in partitions for split in pair_splits(partition)]
+        return Work(problem.judge, tasks, "cross-validation")
+
+    def _splits(self) -> list[Split]:
+        return list(self._work.tasks[: self._n_splits])
+
+    def _judgements(self) -> list[Judgement]:
+        return list(self._work.results[: self._n_splits])
+
+    def _conclude(self) -> ErrorEstimate:
+        judgements = self._judgements()
+        sample = self._problem.sample
+        n = len(sample.codes)
+        whole = len(judgements) == self._n_splits
+        combined = mean_over_splits(judgements, sample.weights, self._n_partitions if whole else 1)
+        sizes = np.array([len(split.train) for split in self._splits()])
+        support = None
+        if self.interval is not None and self._work.is_done:
+            pairs = list(self._work.results[self._n_splits :])
+            center, std_error = nested_interval(judgements, pairs, self.folds, n)
+            support = NestedSupport(f"error of the classifier trained on all {n} points", center, std_error)
+        return self._estimate(
+            combined,
+            judgements,
+            estimand=rule_at(sizes, n),
+            exact=False,
+            n_refits=len(self._work.results),
+            method=f"mean over {len(judgements)} splits",
+            support=support,
+            no_interval=NO_CV_INTERVAL,
+            no_std_error="" if self._n_partitions > 1 else "one partition; use repeats to see its noise",
+        )
+
+
+def rule_at(sizes: Ints, n: int) -> str:
+    """Return in words what is estimated by training on so many of n points."""
+    low, high = int(sizes.min()), int(sizes.max())
+    shown = f"{low}" if low == high else f"{low} to {high}"
+    return f"average error of the rule when trained on {shown} points, not of one classifier trained on {n}"

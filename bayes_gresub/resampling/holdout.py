@@ -1,0 +1,117 @@
+"""The test-set estimator: a measure centred at points that the classifier never saw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+
+from bayes_gresub.description import describe
+from bayes_gresub.estimate import THIS_CLASSIFIER, ErrorEstimate
+from bayes_gresub.intervals import BinomialSupport, BoundedMeanSupport, Support
+from bayes_gresub.measures import Empirical
+from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.seeds import Seed
+
+
+class TestSet(BaseEstimator):
+    r"""The mass that a measure centred at independent test points gives to the set where a classifier errs.
+
+    .. math:: \hat\varepsilon = \nu^t_m(\{(x, y): \psi(x) \ne y\})
+
+    With the empirical measure it is the share of test points misclassified, with the exact binomial interval of
+    Clopper & Pearson. With weights, a class prior or a smoothed measure the contributions are bounded numbers, and the
+    interval is Hoeffding's; smoothing points that the classifier never saw adds upward bias, which that interval does
+    not know of. It holds only if the classifier, the choice of its features and its parameters owe nothing to these
+    points.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, d) or (m, ...)
+    y : array-like of shape (m,)
+    measure : SmoothedMeasure, optional
+        `Empirical()` by default. A fitted one, such as one fitted to the training data, keeps the widths and
+        posteriors that it learned; another one learns them from the test points.
+    sample_weight : array-like of shape (m,), optional
+    random_state : int, SeedSequence or None
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> estimate = bg.TestSet(X[::2], y[::2]).error(GaussianNB().fit(X[1::2], y[1::2]))
+    >>> low, high = estimate.interval(0.95)
+    >>> round(float(estimate), 4), round(low, 4), round(high, 4)
+    (0.0533, 0.0147, 0.131)
+    """
+
+    __test__ = False  # not a test case, whatever pytest makes of the name
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        measure: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.X = X
+        self.y = y
+        self.measure = measure
+        self.sample_weight = sample_weight
+        self.random_state = random_state
+
+    def error(self, classifier: Any, *, random_state: Seed = None) -> ErrorEstimate:
+        """Return the error of a trained classifier at the test points.
+
+        Parameters
+        ----------
+        classifier : fitted object with `predict`
+        random_state : int, SeedSequence, Generator or None
+            Overrides the test set's own.
+        """
+        measure = Empirical() if self.measure is None else self.measure
+        if not isinstance(measure, SmoothedMeasure):
+            raise TypeError(
+                f"measure must be one that can be centred at test points, such as Empirical() or Bolstered(); got "
+                f"{measure!r}."
+            )
+        learned = hasattr(measure, "classes_")
+        seed = self.random_state if random_state is None else random_state
+        if learned:
+            estimate = measure.error(classifier, self.X, self.y, sample_weight=self.sample_weight, random_state=seed)
+        else:
+            measure = clone(measure).fit(self.X, self.y, sample_weight=self.sample_weight)
+            estimate = measure.error(classifier, random_state=seed)
+        support, no_interval = self._support(estimate, measure, learned)
+        how = replace(
+            estimate.computation,
+            estimator=f"TestSet({len(np.asarray(self.y))} points, {describe(measure)})",
+        )
+        return replace(
+            estimate, computation=how, support=support, no_interval=no_interval, details=dict(estimate.details)
+        )
+
+    def _support(self, estimate: ErrorEstimate, measure: SmoothedMeasure, learned: bool) -> tuple[Support | None, str]:
+        contributions, weights = estimate.contributions, estimate.point_weights
+        if contributions is None or weights is None:
+            raise TypeError(f"{type(measure).__name__} must give the contribution of each point.")
+        plain = isinstance(measure, Empirical)
+        equal = self.sample_weight is None and measure.class_prior is None
+        if plain and equal:
+            return BinomialSupport(THIS_CLASSIFIER, round(float(contributions.sum())), len(contributions)), ""
+        if not estimate.prior_known:
+            return None, "an overall error needs the class probabilities"
+        if not plain and not learned:
+            return None, (
+                "the measure learned its widths or posterior from the test points, so their contributions depend on "
+                "each other. Fit the measure to the training data first"
+            )
+        target = THIS_CLASSIFIER if plain else "mean error mass of this measure about a point of the population"
+        return BoundedMeanSupport(target, estimate.value, float(1 / weights.max())), ""

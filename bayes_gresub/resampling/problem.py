@@ -1,0 +1,107 @@
+"""One split of resampling: train the rule on one part, learn the measure there, centre it at the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from bayes_gresub.classifiers.inputs import Labels, Sample
+from bayes_gresub.classifiers.training import trained
+from bayes_gresub.components import Floats, Ints
+from bayes_gresub.measures.outcomes import PointMasses
+from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.resampling.splits import Split
+from bayes_gresub.seeds import PARTS, RULES, child
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """The masses about the points that a split held out."""
+
+    points: Ints
+    masses: PointMasses
+    classes: Labels
+    method: str
+    space: str
+    exact: bool
+    n_predicted: int
+
+    @property
+    def contributions(self) -> Floats:
+        """Return the error mass about each point held out."""
+        return self.masses.outcome(np.full(len(self.points), 1 / len(self.points))).contributions
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A rule, a sample and a measure.
+
+    Attributes
+    ----------
+    rule : anything that scikit-learn can clone and fit
+    sample : Sample
+    weight_total : float or None
+        Sum of the weights given, so that the rule gets them as they were; None where there are none.
+    measure : SmoothedMeasure
+    seed : SeedSequence
+    classifier : fitted classifier, optional
+        The rule trained on the whole sample, where the caller has it.
+    """
+
+    rule: Any
+    sample: Sample
+    weight_total: float | None
+    measure: SmoothedMeasure
+    seed: np.random.SeedSequence
+    classifier: Any = None
+
+    def judge(self, number: int, split: Split) -> Judgement:
+        """Train the rule on one part of a split and judge it at the other."""
+        try:
+            points, counts = np.unique(split.train, return_counts=True)
+            # A point drawn twice counts twice, but is no neighbour of itself.
+            repeated = counts if counts.max() > 1 else None
+            part = self.sample.part(points, repeated)
+            weighted = self.weight_total is not None or repeated is not None
+            classifier = self.train(split.train, number)
+            return self._judge(classifier, part, weighted, split.test, number, at_training=False)
+        except Exception as error:
+            error.add_note(self._where(number, split))
+            raise
+
+    def judge_apparent(self) -> Judgement:
+        """Judge the rule trained on the whole sample at the points it was trained on."""
+        everyone = np.arange(len(self.sample.codes))
+        classifier = self.train(everyone) if self.classifier is None else self.classifier
+        return self._judge(classifier, self.sample, self.weight_total is not None, everyone, 0, at_training=True)
+
+    def train(self, positions: Ints, number: int | None = None) -> Any:
+        """Return the rule trained on some points, the whole sample's training having a seed of its own."""
+        key = () if number is None else (number,)
+        return trained(
+            self.rule,
+            self.sample.restored(positions),
+            self.sample.labels[positions],
+            None if self.weight_total is None else self.sample.weights[positions] * self.weight_total,
+            child(self.seed, RULES, *key),
+        )
+
+    def _judge(
+        self, classifier: Any, part: Sample, weighted: bool, points: Ints, number: int, at_training: bool
+    ) -> Judgement:
+        seed = child(self.seed, PARTS, int(at_training), number)
+        measure = clone(self.measure).fit_part(part, weighted, seed)
+        masses, how, classes = measure.masses_about(classifier, self.sample.part(points), seed, at_training)
+        _, space = measure._describe()
+        return Judgement(points, masses, classes, how.method, space, how.exact, len(points) + how.n_predicted)
+
+    def _where(self, number: int, split: Split) -> str:
+        present = np.unique(self.sample.codes[split.train])
+        note = f"in split {number}: {len(split.train)} points to train on, {len(split.test)} held out"
+        if len(present) < len(self.sample.classes):
+            classes = self.sample.classes[present].tolist()
+            note += f"; the points to train on hold only {classes!r}. Use stratified folds, or fewer"
+        return note + "."

@@ -1,0 +1,209 @@
+"""Splits of a sample into points to train on and points held out. Nothing is trained here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+
+from bayes_gresub.classifiers.inputs import Sample
+from bayes_gresub.components import Ints
+from bayes_gresub.seeds import SPLITS, as_int, child
+
+_TRIES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Positions in a sample: to train on (repeated where drawn more than once), and held out."""
+
+    train: Ints
+    test: Ints
+
+
+def read_groups(groups: ArrayLike | None, sample: Sample) -> Ints | None:
+    """Return the group of each point kept as a number, or None."""
+    if groups is None:
+        return None
+    given = np.asarray(groups)
+    if given.shape != (sample.n_given,):
+        raise ValueError(f"groups must name one group per row of X; got shape {given.shape} for {sample.n_given} rows.")
+    names, codes = np.unique(given[sample.rows], return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("groups must hold at least two groups; got one, so nothing could be held out.")
+    return np.asarray(codes, dtype=np.intp)
+
+
+def fold_splits(
+    sample: Sample, folds: int, stratified: bool, groups: Ints | None, seed: np.random.SeedSequence
+) -> list[Split]:
+    """Return the splits of one random partition into folds, by scikit-learn's splitters."""
+    units = len(sample.codes) if groups is None else int(groups.max()) + 1
+    if folds > units:
+        what = "points" if groups is None else "groups"
+        raise ValueError(f"folds must be at most the number of {what}; got folds={folds} with {units}. Lower folds.")
+    kinds = {
+        (True, False): StratifiedKFold,
+        (False, False): KFold,
+        (True, True): StratifiedGroupKFold,
+        (False, True): GroupKFold,
+    }
+    splitter = kinds[stratified, groups is not None](folds, shuffle=True, random_state=as_int(seed))
+    parts = list(splitter.split(np.zeros(len(sample.codes)), sample.codes, groups))
+    if any(len(test) == 0 for _, test in parts):
+        raise ValueError(
+            f"folds={folds} leaves a fold empty, because the groups are too unequal to share out. Lower folds."
+        )
+    return [Split(train, test) for train, test in parts]
+
+
+def left_out_splits(sample: Sample, groups: Ints | None) -> list[Split]:
+    """Return the splits that hold out one point, or one group, each."""
+    units = np.arange(len(sample.codes)) if groups is None else groups
+    everyone = np.arange(len(units))
+    return [Split(everyone[units != unit], everyone[units == unit]) for unit in range(int(units.max()) + 1)]
+
+
+def bootstrap_splits(
+    sample: Sample,
+    n_resamples: int,
+    within_class: bool,
+    groups: Ints | None,
+    least: int,
+    seed: np.random.SeedSequence,
+) -> tuple[list[Split], int]:
+    """Return resamples with replacement, what each leaves out, and how many were drawn anew.
+
+    A resample is drawn anew where it holds fewer than `least` different points of some class, or leaves none out.
+
+    Parameters
+    ----------
+    sample : Sample
+    n_resamples : int
+    within_class : bool
+        Draw as many points of each class as there are, for class sizes fixed by design.
+    groups : ndarray of shape (n,) or None
+        Whole groups are drawn.
+    least : int
+    seed : SeedSequence
+    """
+    members = _members(sample, groups)
+    strata = _strata(sample, groups, members) if within_class else [np.arange(len(members))]
+    counts = np.bincount(sample.codes, minlength=len(sample.classes))
+    if counts.min() < least:
+        raise ValueError(
+            f"a resample needs at least {least} different points of every class; class "
+            f"{sample.classes.tolist()[counts.argmin()]!r} has {counts.min()} in all. Add points of this class."
+        )
+    splits, redrawn = [], 0
+    for number in range(n_resamples):
+        rng = np.random.default_rng(child(seed, SPLITS, number))
+        for _ in range(_TRIES):
+            drawn = np.concatenate([rng.choice(stratum, size=len(stratum)) for stratum in strata])
+            train = np.concatenate([members[unit] for unit in drawn])
+            inside = np.zeros(len(sample.codes), dtype=bool)
+            inside[train] = True
+            distinct = np.bincount(sample.codes[inside], minlength=len(sample.classes))
+            if distinct.min() >= least and not inside.all():
+                break
+            redrawn += 1
+        else:
+            rarest = sample.classes.tolist()[distinct.argmin()]
+            raise ValueError(
+                f"{_TRIES} resamples in a row lost class {rarest!r} or left no point out. Add points of this class, "
+                "use sampling='separate' where the class sizes were fixed by design, or use CrossValidation."
+            )
+        splits.append(Split(train, np.flatnonzero(~inside)))
+    return splits, redrawn
+
+
+def holdout_splits(
+    sample: Sample, repeats: int, test_size: float, stratified: bool, groups: Ints | None, seed: np.random.SeedSequence
+) -> list[Split]:
+    """Return random splits that hold out a share of the points, or of the groups, by scikit-learn's splitters."""
+    counts = np.bincount(sample.codes, minlength=len(sample.classes))
+    if groups is not None:
+        kind: Any = GroupShuffleSplit
+    elif stratified:
+        kind = StratifiedShuffleSplit
+        if counts.min() < 3:
+            raise ValueError(
+                f"a stratified split needs at least 3 points of every class; class "
+                f"{sample.classes.tolist()[counts.argmin()]!r} has {counts.min()}. Add points, or use stratified=False."
+            )
+    else:
+        kind = ShuffleSplit
+    splitter = kind(repeats, test_size=test_size, random_state=as_int(child(seed, SPLITS)))
+    return [Split(train, test) for train, test in splitter.split(np.zeros(len(sample.codes)), sample.codes, groups)]
+
+
+def given_splits(indices: Iterable[Any], sample: Sample, groups: Ints | None) -> list[Split]:
+    """Return the splits that the user names: pairs (train, test), or training rows alone, the rest being held out."""
+    position = np.full(sample.n_given, -1, dtype=np.intp)
+    position[sample.rows] = np.arange(len(sample.rows))
+    splits = []
+    for number, entry in enumerate(indices):
+        train, test = _read_entry(entry, number, sample.n_given)
+        if np.isin(train, test).any():
+            raise ValueError(
+                f"indices must hold out points that are not trained on; entry {number} has row "
+                f"{int(train[np.isin(train, test)][0])} on both sides."
+            )
+        # Rows of weight zero are not in the sample.
+        kept = Split(*(found[found >= 0] for found in (position[train], position[test])))
+        if len(kept.train) == 0 or len(kept.test) == 0:
+            raise ValueError(f"indices must name points to train on and points held out; entry {number} lacks them.")
+        if groups is not None and np.isin(groups[kept.train], groups[kept.test]).any():
+            raise ValueError(f"groups must not straddle a split; entry {number} of indices has one on both sides.")
+        splits.append(kept)
+    if not splits:
+        raise ValueError("indices must hold at least one split; got none.")
+    return splits
+
+
+def as_given(splits: Sequence[Split], sample: Sample) -> list[tuple[Ints, Ints]]:
+    """Return splits as rows of the X that was given, for replay."""
+    return [(sample.rows[split.train], sample.rows[split.test]) for split in splits]
+
+
+def _members(sample: Sample, groups: Ints | None) -> list[Ints]:
+    if groups is None:
+        return list(np.arange(len(sample.codes))[:, None])
+    return [np.flatnonzero(groups == unit) for unit in range(int(groups.max()) + 1)]
+
+
+def _strata(sample: Sample, groups: Ints | None, members: list[Ints]) -> list[Ints]:
+    """Return the units of each class."""
+    if any(np.ptp(sample.codes[rows]) for rows in members):
+        raise ValueError(
+            "sampling='separate' draws within classes, so each group must lie in one class; got a group with points of "
+            "several. Leave groups out, or use sampling='mixture'."
+        )
+    class_of = sample.codes[[rows[0] for rows in members]]
+    return [np.flatnonzero(class_of == code) for code in range(len(sample.classes))]
+
+
+def _read_entry(entry: Any, number: int, n: int) -> tuple[Ints, Ints]:
+    is_pair = isinstance(entry, tuple | list) and len(entry) == 2 and all(np.ndim(part) == 1 for part in entry)
+    parts = [np.asarray(part) for part in (entry if is_pair else [entry])]
+    for part in parts:
+        if part.ndim != 1 or part.dtype.kind not in "iu" or (part.size and (part.min() < 0 or part.max() >= n)):
+            raise ValueError(
+                f"indices must hold row numbers from 0 to {n - 1}, as pairs (train, test) or as rows to train on; "
+                f"entry {number} does not."
+            )
+    train = parts[0].astype(np.intp)
+    test = parts[1].astype(np.intp) if is_pair else np.setdiff1d(np.arange(n), train)
+    return train, test

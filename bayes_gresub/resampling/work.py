@@ -1,0 +1,80 @@
+"""Long work in parts: done in order, in parallel if wished, shown, and kept where it is interrupted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+_SHOWN_AFTER = 2.0
+"""Seconds of work before a progress bar appears."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Work was interrupted; `partial` is what the parts done so far say, or None where they say nothing yet.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> stop = bg.Interrupted("stopped after 3 of 10 fits", partial=0.25)
+    >>> stop.partial
+    0.25
+    """
+
+    def __init__(self, message: str, partial: Any = None) -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+@dataclass(eq=False)
+class Work:
+    """A function to be called on each of some tasks, with what is done so far.
+
+    Attributes
+    ----------
+    function : callable
+        Takes the number of a task and the task. It must not depend on other tasks, so that neither their order nor
+        the process they run in matters.
+    tasks : sequence
+    what : str
+        What the tasks are, for the progress bar.
+    results : list
+        Of the tasks done, in order.
+    """
+
+    function: Callable[[int, Any], Any]
+    tasks: Sequence[Any]
+    what: str
+    results: list[Any] = field(default_factory=list)
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether nothing is left to do."""
+        return len(self.results) == len(self.tasks)
+
+    def run(self, n_jobs: int | None, progress: bool | None) -> None:
+        """Do what is left; on an interrupt the results so far stay."""
+        first = len(self.results)
+        with _bar(self.what, first, len(self.tasks), progress) as bar:
+            for result in self._stream(first, n_jobs):
+                self.results.append(result)
+                bar.update()
+
+    def _stream(self, first: int, n_jobs: int | None) -> Iterator[Any]:
+        todo = range(first, len(self.tasks))
+        if effective_n_jobs(n_jobs) == 1 or len(todo) == 1:
+            return (self.function(number, self.tasks[number]) for number in todo)
+        calls = (delayed(self.function)(number, self.tasks[number]) for number in todo)
+        return iter(Parallel(n_jobs=n_jobs, return_as="generator")(calls))
+
+
+def _bar(what: str, done: int, total: int, progress: bool | None) -> Any:
+    from tqdm.std import tqdm
+
+    if progress is None:
+        progress = sys.stderr.isatty() or "ipykernel" in sys.modules
+    delay = _SHOWN_AFTER if progress else 0
+    return tqdm(desc=what, initial=done, total=total, disable=not progress, delay=delay, leave=False, unit="fit")
