@@ -1,12 +1,14 @@
 """Generalized resubstitution: the error of a trained classifier from its training data, without retraining."""
 
 from bayes_gresub import datasets
+from bayes_gresub.comparing import compare, compare_classifiers
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
 from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
 from bayes_gresub.posteriors import KNN, ClassifierPosterior
 from bayes_gresub.registry import estimators, make_estimator, register
 from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, TestSet
+from bayes_gresub.selection import WholeSet, scorer
 
 __all__ = [
     "KNN",
@@ -26,10 +28,14 @@ __all__ = [
     "SphericalGaussian",
     "TestSet",
     "UniformBall",
+    "WholeSet",
+    "compare",
+    "compare_classifiers",
     "datasets",
     "estimators",
     "make_estimator",
     "register",
+    "scorer",
 ]
 
 __version__ = "0.1.0.dev0"

@@ -12,14 +12,21 @@ if TYPE_CHECKING:
 
     from bayes_gresub.resampling import CalibrationTrace
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 """Colours of Okabe and Ito, which colour-blind readers can tell apart."""
 
 
 def plot_estimates(
-    estimates: Mapping[str, ErrorEstimate], reference: float | None = None, ax: Axes | None = None
+    estimates: Mapping[str, ErrorEstimate],
+    reference: float | None = None,
+    ax: Axes | None = None,
+    *,
+    level: float = 0.95,
 ) -> Axes:
-    """Draw one row per estimate, exact ones filled, with the majority-class error and a reference line.
+    """Draw one row per estimate with its interval if any, the majority-class error and a reference line.
+
+    Measures are blue, what refits is orange; exact ones are filled, sampled ones open with two Monte-Carlo standard
+    errors where these are known.
 
     Parameters
     ----------
@@ -42,24 +49,33 @@ def plot_estimates(
 
         _, ax = plt.subplots(figsize=(7, 0.32 * len(estimates) + 1.4), layout="constrained")
     names = list(estimates)
+    refitted = [estimate for estimate in estimates.values() if estimate.computation.n_refits]
+    supported = [estimate for estimate in estimates.values() if _has_interval(estimate)]
     for row, name in enumerate(names):
         estimate = estimates[name]
+        color = ORANGE if estimate.computation.n_refits else BLUE
+        if _has_interval(estimate):
+            ax.hlines(row, *estimate.interval(level), color=GREY, linewidth=4, alpha=0.4)
         ax.errorbar(
             estimate.value,
             row,
-            xerr=2 * estimate.std_error,
+            xerr=None if estimate.no_std_error else 2 * estimate.std_error,
             fmt="o",
-            color=BLUE,
-            markerfacecolor=BLUE if estimate.computation.exact else "white",
+            color=color,
+            markerfacecolor=color if estimate.computation.exact else "white",
             capsize=2,
         )
     known = [estimate for estimate in estimates.values() if estimate.replicate_confusions is not None]
     if known:
         ax.axvline(known[0].majority_class_error, color=GREY, linestyle=":", label="always the most frequent class")
     if reference is not None:
-        ax.axvline(reference, color=ORANGE, linestyle="--", label="error on held-out data")
-    ax.plot([], [], "o", color=BLUE, label="exact")
-    ax.plot([], [], "o", color=BLUE, markerfacecolor="white", label="sampled, ± 2 Monte-Carlo standard errors")
+        ax.axvline(reference, color=GREEN, linestyle="--", label="error on held-out data")
+    ax.plot([], [], "o", color=BLUE, label="measure, exact")
+    ax.plot([], [], "o", color=BLUE, markerfacecolor="white", label="measure, sampled, ± 2 Monte-Carlo s.e.")
+    if refitted:
+        ax.plot([], [], "o", color=ORANGE, markerfacecolor="white", label="refits the rule")
+    if supported:
+        ax.plot([], [], color=GREY, linewidth=4, alpha=0.4, label=f"{level:.0%} interval")
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlim(left=0)
@@ -107,3 +123,7 @@ def plot_calibration(trace: CalibrationTrace, ax: Axes | None = None) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize="small", framealpha=0.9, edgecolor="none")
     return ax
+
+
+def _has_interval(estimate: ErrorEstimate) -> bool:
+    return estimate.support is not None or estimate.confusion_draws is not None

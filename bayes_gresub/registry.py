@@ -10,6 +10,7 @@ from typing import Any
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
 from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
 from bayes_gresub.posteriors import KNN
+from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, LeaveOneOut
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Entry:
     ----------
     name : str
     kind : "measure" or "resampler"
-        Which interface it has: `fit(X, y).error(classifier)`, or `error(rule, X, y)` for what refits (none yet).
+        Which interface it has: `fit(X, y).error(classifier)`, or `error(rule, X, y)` for what refits.
     summary : str
         What it is and when to use it, in one line.
     make : callable
@@ -80,12 +81,12 @@ def make_estimator(name: str, **parameters: Any) -> Any:
     return _ENTRIES[name].make(**parameters)
 
 
-def _with(measure: type, **fixed: Callable[[], Any] | str | bool) -> Callable[..., Any]:
-    """Return a maker of `measure`; callables among the fixed parameters make their value anew each time."""
+def _with(kind: type, /, **fixed: Callable[[], Any] | str | bool | int) -> Callable[..., Any]:
+    """Return a maker of this kind; callables among the fixed parameters make their value anew each time."""
 
     def make(**parameters: Any) -> Any:
         made = {name: value() if callable(value) else value for name, value in fixed.items()}
-        return measure(**(made | parameters))
+        return kind(**(made | parameters))
 
     return make
 
@@ -175,4 +176,48 @@ register(
     "measure",
     "bolstered-3nn-pp as printed: the product form, features as given",
     _with(BolsteredPosterior, kernel=_as_given(SphericalGaussian), posterior=_as_given(KNN, 3), form="product"),
+)
+register("cv", "resampler", "10-fold cross-validation, stratified: nearly unbiased, variable", CrossValidation)
+register(
+    "repeated-cv",
+    "resampler",
+    "10-fold cross-validation over 5 random partitions: less variable, 50 fits",
+    _with(CrossValidation, repeats=5),
+)
+register(
+    "bolstered-cv",
+    "resampler",
+    "the paper's generalized cross-validation: kernels about the points held out; biased upward",
+    _with(CrossValidation, measure=Bolstered),
+)
+register("loo", "resampler", "leave-one-out: nearly unbiased, most variable, n fits", LeaveOneOut)
+register(
+    "boot-zero",
+    "resampler",
+    "errors at the points that 200 resamples leave out; biased upward, has an interval",
+    _with(Bootstrap, kind="zero"),
+)
+register(
+    "boot-632",
+    "resampler",
+    "zero bootstrap balanced by the apparent error; optimistic where a rule fits its points perfectly",
+    _with(Bootstrap, kind="632"),
+)
+register(
+    "boot-632+",
+    "resampler",
+    ".632 with weights that follow the overfitting: the best all-round resampler, 201 fits",
+    _with(Bootstrap, kind="632+"),
+)
+register(
+    "calibrated-bolstered",
+    "resampler",
+    "bolstered, widths scaled until it agrees with held-out points; 6 fits",
+    _with(Calibrated, measure=Bolstered),
+)
+register(
+    "calibrated-nb-bolstered",
+    "resampler",
+    "nb-bolstered, widths scaled likewise: the paper's choice for images; 6 fits",
+    _with(Calibrated, measure=lambda: Bolstered(DiagonalGaussian())),
 )

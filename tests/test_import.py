@@ -62,6 +62,9 @@ def part(path):
 def imports(path, inside_functions):
     """Return the parts of the package that a file imports, at its top or inside functions."""
     tree = ast.parse(path.read_text())
+    # What only type checkers see is no dependency.
+    for_types = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
+    tree.body = [node for node in tree.body if node not in for_types]
     inside = {
         node
         for function in ast.walk(tree)

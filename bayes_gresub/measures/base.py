@@ -43,6 +43,9 @@ class Measure(BaseEstimator, ABC):
     class_prior: Any
     random_state: Seed
 
+    has_draws = False
+    """Whether `error` gives posterior draws, the same ones for every classifier."""
+
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the measure from a sample.
 

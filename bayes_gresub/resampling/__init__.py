@@ -5,8 +5,8 @@ from bayes_gresub.resampling.bootstrap import Bootstrap
 from bayes_gresub.resampling.calibrated import Calibrated
 from bayes_gresub.resampling.calibration import CalibrationTrace
 from bayes_gresub.resampling.cross_validation import CrossValidation
-from bayes_gresub.resampling.leave_one_out import LeaveOneOut
 from bayes_gresub.resampling.holdout import TestSet
+from bayes_gresub.resampling.leave_one_out import LeaveOneOut
 from bayes_gresub.resampling.work import Interrupted
 
 __all__ = [

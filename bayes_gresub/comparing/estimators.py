@@ -1,0 +1,213 @@
+"""Many estimators on one classifier: the rule is fitted once, and what can be shared is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from bayes_gresub.classifiers.inputs import read_sample
+from bayes_gresub.classifiers.training import check_rule, is_fitted, trained
+from bayes_gresub.comparing.table import INVISIBLE_CHOICES, Comparison, Row
+from bayes_gresub.description import describe
+from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.intervals import check_level
+from bayes_gresub.measures.base import Measure
+from bayes_gresub.registry import estimators as registered
+from bayes_gresub.registry import make_estimator
+from bayes_gresub.resampling import Bootstrap, Interrupted, Resampler, TestSet
+from bayes_gresub.seeds import RULES, Seed, child, seed_sequence
+
+
+def compare(
+    classifier: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    estimators: Any = "all",
+    *,
+    test: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+    random_state: Seed = None,
+) -> Comparison:
+    """Return what many estimators say of one classifier, one row each.
+
+    The rule is fitted once to all points for the estimators that judge that classifier; bootstrap estimators share
+    their resamples. A failing estimator is a row with its message.
+
+    Parameters
+    ----------
+    classifier : rule or fitted classifier
+        A rule is fitted to X and y. A fitted classifier is judged as it is, and must have been trained on X and y;
+        rows that refit use a clone of it.
+    X : array-like of shape (n, d) or (n, ...)
+    y : array-like of shape (n,)
+    estimators : "all", "measures", "resamplers", iterable or dict
+        Names (see `bg.estimators()`) and estimators, or a dict from any name to an estimator.
+    test : TestSet or (X_test, y_test), optional
+        Independent points, which add a row.
+    sample_weight, groups : array-like of shape (n,), optional
+        Handed to the estimators; groups to those that refit.
+    level : float, default 0.95
+        Of the intervals.
+    n_jobs : int, optional
+        Processes for refits.
+    progress : bool, optional
+        Whether to show progress bars; by default on long work.
+    random_state : int, SeedSequence, Generator or None
+        For every estimator that has none of its own.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X, y = bg.datasets.PaperGaussian().sample(40, random_state=0)
+    >>> table = bg.compare(LinearDiscriminantAnalysis(), X, y, ["resub", "bolstered", "cv"], random_state=0)
+    >>> table.to_frame()[["estimate", "n_refits", "exact"]].round(3)
+               estimate  n_refits  exact
+    estimator
+    resub         0.025         0   True
+    bolstered     0.167         0   True
+    cv            0.125        10  False
+    """
+    check_level(level)
+    seed = seed_sequence(random_state)
+    sample = read_sample(X, y, sample_weight)
+    chosen = _chosen(estimators, seed, n_jobs, progress)
+    test_set = _test_set(test, seed)
+    notes = [INVISIBLE_CHOICES]
+    if is_fitted(classifier):
+        notes.append("The classifier came fitted: rows without refits judge it as it is, the others refit a clone.")
+        judged = classifier
+    else:
+        check_rule(classifier)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
+        everyone = np.arange(len(sample.codes))
+        judged = trained(classifier, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
+    task = _Task(classifier, judged, X, y, sample_weight, groups)
+    rows: list[Row] = []
+    subject = f"{_named(classifier)} on {len(sample.codes)} points"
+    try:
+        for name, estimator in chosen.items():
+            rows.append(task.row(name, estimator, chosen))
+        if test_set is not None:
+            rows.append(task.row("test set", test_set, {}))
+    except KeyboardInterrupt as stop:
+        done = Comparison(tuple(rows), subject, (*notes, f"Interrupted: {len(rows)} of {len(chosen)} done."), level)
+        raise Interrupted(f"stopped after {len(rows)} of {len(chosen)} estimators; partial has them.", done) from stop
+    return Comparison(tuple(rows), subject, tuple(notes), level)
+
+
+class _Task:
+    """One classifier and its data, and the resamples that several rows share."""
+
+    def __init__(self, rule: Any, classifier: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        self.rule = rule
+        self.classifier = classifier
+        self.X = X
+        self.y = y
+        self.sample_weight = sample_weight
+        self.groups = groups
+        self.shared: dict[str, tuple[dict[str, ErrorEstimate], float]] = {}
+
+    def row(self, name: str, estimator: Any, everyone: Mapping[str, Any]) -> Row:
+        started = perf_counter()
+        kind = "measure" if isinstance(estimator, Measure) else "resampler"
+        kind = "test set" if isinstance(estimator, TestSet) else kind
+        try:
+            if isinstance(estimator, Bootstrap):
+                estimate, seconds = self._bootstrap(estimator, everyone)
+                return Row(name, kind, estimate, seconds)
+            estimate = self._estimate(estimator)
+        except Exception as error:  # a failing estimator is a row, not a crash
+            notes = " ".join(getattr(error, "__notes__", []))
+            message = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
+            return Row(name, kind, None, perf_counter() - started, message)
+        return Row(name, kind, estimate, perf_counter() - started)
+
+    def _estimate(self, estimator: Any) -> ErrorEstimate:
+        if isinstance(estimator, TestSet):
+            return estimator.error(self.classifier)
+        if isinstance(estimator, Measure):
+            return estimator.fit(self.X, self.y, sample_weight=self.sample_weight).error(self.classifier)
+        estimate: ErrorEstimate = estimator.error(self.rule, self.X, self.y, **self._arguments())
+        return estimate
+
+    def _bootstrap(self, estimator: Bootstrap, everyone: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
+        """Return an estimate and the seconds of its resamples, which all kinds share that differ in nothing else."""
+        key = _sharing(estimator)
+        if key not in self.shared:
+            started = perf_counter()
+            kinds = [one.kind for one in everyone.values() if isinstance(one, Bootstrap) and _sharing(one) == key]
+            found = estimator.errors(self.rule, self.X, self.y, kinds or [estimator.kind], **self._arguments())
+            self.shared[key] = found, perf_counter() - started
+        found, seconds = self.shared[key]
+        return found[estimator.kind], seconds
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": self.classifier}
+
+
+def _sharing(estimator: Bootstrap) -> str:
+    parameters = estimator.get_params(deep=True)
+    return repr(sorted((name, repr(value)) for name, value in parameters.items() if name != "kind"))
+
+
+def _chosen(estimators: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> dict[str, Any]:
+    """Return new estimators by name, each with a seed."""
+    kinds = {"all": None, "measures": "measure", "resamplers": "resampler"}
+    if isinstance(estimators, str) and estimators in kinds:
+        estimators = [entry.name for entry in registered(kinds[estimators])]
+    elif isinstance(estimators, str | Measure | Resampler):
+        estimators = [estimators]
+    if isinstance(estimators, Mapping):
+        pairs = [(str(name), one) for name, one in estimators.items()]
+    elif isinstance(estimators, Iterable):
+        pairs = [(one if isinstance(one, str) else describe(one), one) for one in estimators]
+    else:
+        raise TypeError(f"estimators must be names, estimators or a dict of them; got {estimators!r}.")
+    chosen: dict[str, Any] = {}
+    for name, one in pairs:
+        made = make_estimator(one) if isinstance(one, str) else one
+        if isinstance(made, type) or not isinstance(made, Measure | Resampler):
+            raise TypeError(
+                f"estimators must hold measures and resamplers or their names; got {made!r}. A TestSet goes to test=."
+            )
+        if name in chosen:
+            raise ValueError(f"estimators must have different names; got {name!r} twice. Pass a dict to name them.")
+        chosen[name] = _prepared(made, seed, n_jobs, progress)
+    if not chosen:
+        raise ValueError("estimators must name at least one; got none.")
+    return chosen
+
+
+def _prepared(estimator: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> Any:
+    made = clone(estimator)
+    parameters = made.get_params(deep=False)
+    given = {"random_state": seed, **({"n_jobs": n_jobs, "progress": progress} if "progress" in parameters else {})}
+    unset = {name: value for name, value in given.items() if parameters[name] is None and value is not None}
+    return made.set_params(**unset)
+
+
+def _test_set(test: Any, seed: np.random.SeedSequence) -> TestSet | None:
+    if test is None:
+        return None
+    if isinstance(test, TestSet):
+        return test
+    if not isinstance(test, tuple | list) or len(test) != 2:
+        raise TypeError(f"test must be a TestSet or a pair (X_test, y_test); got {type(test).__name__}.")
+    return TestSet(*test, random_state=seed)
+
+
+def _named(classifier: Any) -> str:
+    steps = getattr(classifier, "steps", None)
+    if steps:
+        return " and ".join(type(step).__name__ for _, step in steps)
+    return describe(classifier) if hasattr(classifier, "get_params") else type(classifier).__name__

@@ -1,0 +1,166 @@
+"""The table of a comparison: one row per estimator, as text, frame, HTML or figure."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.intervals import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+INVISIBLE_CHOICES = (
+    "Choices made before X was handed over (selected features, tuned parameters) are invisible to every row that does "
+    "not refit them: put them into the rule, and trust the rows that refit."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One estimator's answer.
+
+    Attributes
+    ----------
+    name : str
+    kind : "measure", "resampler" or "test set"
+    estimate : ErrorEstimate or None
+        None where the estimator failed.
+    seconds : float
+        Fit and error together.
+    message : str
+        Why it failed.
+    """
+
+    name: str
+    kind: str
+    estimate: ErrorEstimate | None
+    seconds: float
+    message: str = ""
+
+    def interval(self, level: float) -> tuple[Interval | None, str]:
+        """Return the interval, or None and the reason."""
+        if self.estimate is None:
+            return None, self.message
+        try:
+            return self.estimate.interval(level), ""
+        except ValueError as error:
+            return None, str(error)
+
+    def cells(self, level: float) -> dict[str, Any]:
+        """Return the row's cells, by column; an empty one is NaN or an empty string."""
+        nan = float("nan")
+        if self.estimate is None:
+            blank = dict.fromkeys(("estimate", "low", "high", "std_error"), nan)
+            return {
+                "kind": self.kind,
+                **blank,
+                "seconds": self.seconds,
+                "n_refits": 0,
+                "n_predicted": 0,
+                "exact": False,
+                "interval": "",
+                "estimand": "",
+                "message": self.message,
+            }
+        interval, reason = self.interval(level)
+        how, known = self.estimate.computation, self.estimate.prior_known
+        return {
+            "kind": self.kind,
+            "estimate": self.estimate.value if known else nan,
+            "low": interval.low if interval else nan,
+            "high": interval.high if interval else nan,
+            "std_error": self.estimate.std_error if known else nan,
+            "seconds": self.seconds,
+            "n_refits": how.n_refits,
+            "n_predicted": how.n_predicted,
+            "exact": how.exact,
+            "interval": interval.method if interval else reason,
+            "estimand": self.estimate.estimand,
+            "message": "" if known else "class probabilities are unknown; give class_prior",
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What several estimators say of one classifier; made by `compare`.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+    subject : str
+        The classifier in words.
+    notes : tuple of str
+        What a reader must know.
+    level : float
+        Of the intervals.
+    """
+
+    rows: tuple[Row, ...]
+    subject: str
+    notes: tuple[str, ...]
+    level: float = 0.95
+
+    def __getitem__(self, name: str) -> ErrorEstimate:
+        for row in self.rows:
+            if row.name == name:
+                if row.estimate is None:
+                    raise ValueError(f"{name} failed: {row.message}")
+                return row.estimate
+        raise KeyError(f"no row {name!r}; the rows are {', '.join(row.name for row in self.rows)}.")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame, one row per estimator.
+
+        Columns: kind, estimate, low, high, std_error, seconds, n_refits, n_predicted, exact, interval (its method, or
+        why there is none), estimand, message (why the estimator failed).
+        """
+        import pandas as pd
+
+        index = pd.Index([row.name for row in self.rows], name="estimator")
+        return pd.DataFrame([row.cells(self.level) for row in self.rows], index=index)
+
+    def plot(self, reference: float | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the estimates with their intervals; `reference` is an error to compare with."""
+        from bayes_gresub.plots import plot_estimates
+
+        shown = {row.name: row.estimate for row in self.rows if row.estimate is not None and row.estimate.prior_known}
+        return plot_estimates(shown, reference, ax, level=self.level)
+
+    def __repr__(self) -> str:
+        header = ["estimator", "error", f"{self.level:.0%} interval", "s.e.", "ms", "fits", "predicted"]
+        body = [self._short(row) for row in self.rows]
+        widths = [max(len(line[column]) for line in [header, *body]) for column in range(len(header))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column == 0 else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            + (f"  {row.message}" if row is not None and row.message else "")
+            for line, row in zip([header, *body], [None, *self.rows], strict=True)
+        ]
+        return "\n".join([f"Error of {self.subject}", "", *lines, "", *self.notes])
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        table = frame.to_html(
+            float_format=lambda number: f"{number:.4g}", na_rep="", max_cols=None, justify="left", border=0
+        )
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        return f"<p><b>Error of {html.escape(self.subject)}</b></p>{table}<ul>{notes}</ul>"
+
+    def _short(self, row: Row) -> list[str]:
+        estimate = row.estimate
+        if estimate is None:
+            return [row.name, "failed", "", "", f"{1e3 * row.seconds:.1f}", "", ""]
+        how = estimate.computation
+        value, error = "unknown", ""
+        if estimate.prior_known:
+            value = f"{estimate.value:.4f}"
+            error = "exact" if how.exact else "?" if estimate.no_std_error else f"{estimate.std_error:.4f}"
+        interval, _ = row.interval(self.level)
+        ends = f"{interval.low:.3f} to {interval.high:.3f}" if interval else ""
+        return [row.name, value, ends, error, f"{1e3 * row.seconds:.1f}", str(how.n_refits), str(how.n_predicted)]
