@@ -58,24 +58,39 @@ def demo(
     console.print("Classifier: StandardScaler and RBF-SVM. The estimators see the training points only.\n")
     table = Table(box=None, pad_edge=False)
     table.add_column("estimator", no_wrap=True)
-    for title in ("error", "s.e.", "off by", "ms"):
-        table.add_column(title, justify="right")
-    for name, estimate in result.estimates.items():
+    for title in ("error", "95% in", "s.e.", "off by", "fits", "ms"):
+        table.add_column(title, justify="right", no_wrap=True)
+    truth = result.held_out
+    for row in result.comparison.rows:
+        estimate = row.estimate
+        if estimate is None:
+            table.add_row(row.name, "failed", "", "", "", "", "")
+            continue
+        if estimate is truth:
+            table.add_section()
         how = estimate.computation
+        interval, _ = row.interval(0.95)
         table.add_row(
-            name,
+            "held-out error" if estimate is truth else row.name,
             f"{estimate.value:.4f}",
-            "exact" if how.exact else f"{estimate.std_error:.4f}",
-            f"{estimate.value - result.held_out_error:+.4f}",
-            f"{how.seconds * 1e3:.1f}",
+            f"{interval.low:.2f}-{interval.high:.2f}" if interval else "",
+            "exact" if how.exact else "?" if estimate.no_std_error else f"{estimate.std_error:.4f}",
+            "" if estimate is truth else f"{estimate.value - truth.value:+.4f}",
+            str(how.n_refits or ""),
+            f"{row.seconds * 1e3:.0f}",
         )
-    table.add_section()
-    table.add_row("held-out error", f"{result.held_out_error:.4f}", f"{result.held_out_std_error:.4f}", "", "")
-    table.add_row("majority class", f"{result.majority_class_error:.4f}", "", "", "")
+    table.add_row("majority class", f"{truth.majority_class_error:.4f}", "", "", "", "", "")
     console.print(table)
-    console.print("\ns.e.: Monte-Carlo standard error of a sampled estimate (binomial for the held-out error).")
+    for row in result.comparison.rows:
+        if row.message:
+            console.print(f"{row.name}: {row.message}", markup=False)
+    console.print(
+        "\n95% in: an interval, where an argument supports one. s.e.: Monte-Carlo standard error given the sample; "
+        "'?' where one random split does not tell. fits: how often the rule was trained anew."
+    )
     console.print(
         "paper-...: widths and neighbours in the features as given, whose sizes differ here by a factor of 100,000."
     )
+    console.print("boot-...: all three share one set of resamples, whose time each row shows.")
     result.plot(plot)
     console.print(f"Figure: {plot}", markup=False, highlight=False)

@@ -7,24 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
+from bayes_gresub.comparing import Comparison, compare
 from bayes_gresub.estimate import ErrorEstimate
-from bayes_gresub.registry import estimators
 from bayes_gresub.seeds import seed_sequence
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Estimates by name, and the truth they aimed at."""
+    """The comparison, whose last row is the held-out truth that the others aimed at."""
 
-    estimates: dict[str, ErrorEstimate]
-    held_out_error: float
+    comparison: Comparison
     n_held_out: int
-    majority_class_error: float
 
     @property
-    def held_out_std_error(self) -> float:
-        """Return the binomial standard error of the held-out error."""
-        return float(np.sqrt(self.held_out_error * (1 - self.held_out_error) / self.n_held_out))
+    def held_out(self) -> ErrorEstimate:
+        """Return the estimate at the points held out."""
+        return self.comparison["test set"]
 
     def plot(self, path: Path) -> None:
         """Write the figure of all estimates to a file."""
@@ -33,17 +31,15 @@ class DemoResult:
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
 
-        from bayes_gresub.plots import plot_estimates
-
-        figure, ax = plt.subplots(figsize=(7, 6), layout="constrained")
-        plot_estimates(self.estimates, reference=self.held_out_error, ax=ax)
+        figure, ax = plt.subplots(figsize=(7, 8), layout="constrained")
+        self.comparison.plot(reference=self.held_out.value, ax=ax)
         ax.set_title("One RBF-SVM on breast_cancer: what each estimator says of it", fontsize="medium")
         figure.savefig(path, dpi=150)
         plt.close(figure)
 
 
 def breast_cancer_demo(size: int = 60, seed: int = 0) -> DemoResult:
-    """Train an RBF-SVM on a few points of breast_cancer and estimate its error with every measure.
+    """Train an RBF-SVM on a few points of breast_cancer and estimate its error with every estimator.
 
     Examples
     --------
@@ -59,10 +55,6 @@ def breast_cancer_demo(size: int = 60, seed: int = 0) -> DemoResult:
     X, y = load_breast_cancer(return_X_y=True)
     order = np.random.default_rng(seed_sequence(seed)).permutation(len(y))
     train, rest = order[:size], order[size:]
-    classifier = make_pipeline(StandardScaler(), SVC()).fit(X[train], y[train])
-    estimates = {}
-    for entry in estimators("measure"):
-        measure = entry.make(random_state=seed).fit(X[train], y[train])
-        estimates[entry.name] = measure.error(classifier)
-    wrong = classifier.predict(X[rest]) != y[rest]
-    return DemoResult(estimates, float(wrong.mean()), len(rest), estimates["resub"].majority_class_error)
+    rule = make_pipeline(StandardScaler(), SVC())
+    table = compare(rule, X[train], y[train], test=(X[rest], y[rest]), random_state=seed)
+    return DemoResult(table, len(rest))

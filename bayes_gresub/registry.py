@@ -206,7 +206,7 @@ register(
 register(
     "boot-632+",
     "resampler",
-    ".632 with weights that follow the overfitting: the best all-round resampler, 201 fits",
+    ".632 with weights that follow the overfitting: the usual choice among bootstraps, 201 fits",
     _with(Bootstrap, kind="632+"),
 )
 register(

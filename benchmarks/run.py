@@ -1,4 +1,4 @@
-"""Run the benchmarks: all, or those named on the command line (speed, sampler, scale)."""
+"""Run the benchmarks: all, or those named on the command line (speed, sampler, scale, selection)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import sampler, scale, speed
+from benchmarks import sampler, scale, selection, speed
 
-BENCHMARKS = {"speed": speed.main, "sampler": sampler.main, "scale": scale.main}
+BENCHMARKS = {"speed": speed.main, "sampler": sampler.main, "scale": scale.main, "selection": selection.main}
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from bayes_gresub.intervals import check_level
 from bayes_gresub.measures.base import Measure
 from bayes_gresub.registry import estimators as registered
 from bayes_gresub.registry import make_estimator
-from bayes_gresub.resampling import Bootstrap, Interrupted, Resampler, TestSet
+from bayes_gresub.resampling import Bootstrap, Calibrated, Interrupted, Resampler, TestSet
 from bayes_gresub.seeds import RULES, Seed, child, seed_sequence
 
 
@@ -82,7 +82,7 @@ def compare(
     sample = read_sample(X, y, sample_weight)
     chosen = _chosen(estimators, seed, n_jobs, progress)
     test_set = _test_set(test, seed)
-    notes = [INVISIBLE_CHOICES]
+    notes = [INVISIBLE_CHOICES, *_notes(chosen)]
     if is_fitted(classifier):
         notes.append("The classifier came fitted: rows without refits judge it as it is, the others refit a clone.")
         judged = classifier
@@ -153,6 +153,18 @@ class _Task:
 
     def _arguments(self) -> dict[str, Any]:
         return {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": self.classifier}
+
+
+def _notes(chosen: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if any(isinstance(one, Resampler) and not isinstance(one, Calibrated) for one in chosen.values()):
+        notes.append(
+            "Cross-validation and bootstrap estimate the average error of the rule at the sizes they train on, the "
+            "other rows that of this classifier: see the column estimand."
+        )
+    if sum(isinstance(one, Bootstrap) for one in chosen.values()) > 1:
+        notes.append("Bootstrap rows that differ in kind only share their resamples, and each shows their time.")
+    return notes
 
 
 def _sharing(estimator: Bootstrap) -> str:
