@@ -54,8 +54,8 @@ def forward_selection() -> None:
     header += ["truth, bolstered", "its score", "truth, 10-fold CV", "its score"]
     notes = [
         f"Forward selection of {KEPT} features, {SIZE} training points, mean over {ROUNDS} samples (standard error).",
-        "Truth: error of the rule trained on the selected features, on 10,000 fresh points (breast_cancer: the 469 left",
-        "out). Score: the error by which the features won. It is the best of hundreds and not their error.",
+        "Truth: error of the rule trained on the selected features, on 10,000 fresh points (breast_cancer: the 469",
+        "left out). Score: the error by which the features won. It is the best of hundreds and not their error.",
         "",
         f"- time ratio: at most {max(ratios):.3f} (bar 0.25)",
     ]

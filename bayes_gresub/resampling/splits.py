@@ -99,8 +99,8 @@ def bootstrap_splits(
     least : int
     seed : SeedSequence
     """
-    members = _members(sample, groups)
-    strata = _strata(sample, groups, members) if within_class else [np.arange(len(members))]
+    members = None if groups is None else _members(groups)
+    strata = _strata(sample, groups, within_class)
     counts = np.bincount(sample.codes, minlength=len(sample.classes))
     if counts.min() < least:
         raise ValueError(
@@ -112,7 +112,7 @@ def bootstrap_splits(
         rng = np.random.default_rng(child(seed, SPLITS, number))
         for _ in range(_TRIES):
             drawn = np.concatenate([rng.choice(stratum, size=len(stratum)) for stratum in strata])
-            train = np.concatenate([members[unit] for unit in drawn])
+            train = drawn if members is None else np.concatenate([members[unit] for unit in drawn])
             inside = np.zeros(len(sample.codes), dtype=bool)
             inside[train] = True
             distinct = np.bincount(sample.codes[inside], minlength=len(sample.classes))
@@ -178,20 +178,24 @@ def as_given(splits: Sequence[Split], sample: Sample) -> list[tuple[Ints, Ints]]
     return [(sample.rows[split.train], sample.rows[split.test]) for split in splits]
 
 
-def _members(sample: Sample, groups: Ints | None) -> list[Ints]:
-    if groups is None:
-        return list(np.arange(len(sample.codes))[:, None])
-    return [np.flatnonzero(groups == unit) for unit in range(int(groups.max()) + 1)]
+def _members(groups: Ints) -> list[Ints]:
+    """Return the points of each group."""
+    return np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
 
 
-def _strata(sample: Sample, groups: Ints | None, members: list[Ints]) -> list[Ints]:
-    """Return the units of each class."""
-    if any(np.ptp(sample.codes[rows]) for rows in members):
-        raise ValueError(
-            "sampling='separate' draws within classes, so each group must lie in one class; got a group with points of "
-            "several. Leave groups out, or use sampling='mixture'."
-        )
-    class_of = sample.codes[[rows[0] for rows in members]]
+def _strata(sample: Sample, groups: Ints | None, within_class: bool) -> list[Ints]:
+    """Return the units, points or groups, that are resampled together: those of each class, or all."""
+    if not within_class:
+        return [np.arange(len(sample.codes) if groups is None else groups.max() + 1)]
+    class_of = sample.codes
+    if groups is not None:
+        members = _members(groups)
+        if any(np.ptp(sample.codes[rows]) for rows in members):
+            raise ValueError(
+                "sampling='separate' draws within classes, so each group must lie in one class; got a group with points "
+                "of several. Leave groups out, or use sampling='mixture'."
+            )
+        class_of = sample.codes[[rows[0] for rows in members]]
     return [np.flatnonzero(class_of == code) for code in range(len(sample.classes))]
 
 
