@@ -36,8 +36,9 @@ class Calibrated(Resampler):
     the estimate from those 80% with all widths multiplied by kappa, less the share of the other 20% misclassified.
     Kappa rises from 1 in steps until the magnitude of the rough bias has twice in a row failed to fall; the kappa of
     the smallest magnitude is kept and used on all points, with the rule trained on all of them. All kappas share one
-    set of random points, and the rule is trained once a repeat. Kappa only rises: an estimator that is too pessimistic
-    at kappa = 1 stays as it is.
+    set of random points, and the rule is trained once a repeat; changes that lie within the noise of these points are
+    waited out. Kappa only rises: an estimator that is too pessimistic at kappa = 1 stays as it is. And it stops at the
+    first valley: look at `details["rough_bias"]` and at the trace, and raise `patience` where a bias is left.
 
     It does not see choices made before X was handed over, such as selected features: put those into the rule.
 
@@ -50,6 +51,8 @@ class Calibrated(Resampler):
     test_size : float, default 0.2
         Share of the points held out.
     step : float, default 0.1
+    patience : int, default 2
+        Failures to fall in a row that end the search.
     max_kappa : float, default 10
         Where the search ends with a warning.
     stratified : bool, default True
@@ -88,6 +91,7 @@ class Calibrated(Resampler):
         *,
         test_size: float = 0.2,
         step: float = 0.1,
+        patience: int = 2,
         max_kappa: float = 10.0,
         stratified: bool = True,
         n_jobs: int | None = None,
@@ -98,6 +102,7 @@ class Calibrated(Resampler):
         self.repeats = repeats
         self.test_size = test_size
         self.step = step
+        self.patience = patience
         self.max_kappa = max_kappa
         self.stratified = stratified
         self.n_jobs = n_jobs
@@ -123,6 +128,7 @@ class Calibrated(Resampler):
                 "probabilities. Give class_prior to the measure."
             )
         check_whole(self.repeats, "repeats", 1)
+        check_whole(self.patience, "patience", 1)
         for name, low, high in (("test_size", 0, 1), ("step", 0, np.inf), ("max_kappa", 1, np.inf)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not low < value < high:
@@ -153,9 +159,12 @@ class Calibrated(Resampler):
             work = Work(_Scale(kappas), repeats, "calibration")
             work.run(self.n_jobs, False)
             predicted.extend(count for _, count in work.results)
-            return np.array([biases for biases, _ in work.results]).T
+            count = max(biases.shape[1] for biases, _ in work.results)
+            # An exact repeat has one replicate, which stands for as many as the others have.
+            rows = [np.broadcast_to(biases, (len(kappas), count)) for biases, _ in work.results]
+            return np.stack(rows, axis=1)
 
-        self.trace_, capped = search(biases_at, failed, float(self.step), float(self.max_kappa))
+        self.trace_, capped = search(biases_at, failed, float(self.step), float(self.max_kappa), int(self.patience))
         self.kappa_ = self.trace_.kappa
         if capped:
             warnings.warn(
@@ -232,7 +241,8 @@ class _Train:
     def __call__(self, number: int, split: Split) -> _Repeat:
         problem = self.problem
         classifier = problem.train(split.train, number)
-        measure: KernelMeasure = clone(problem.measure)
+        # The same points for all kappas, hence as many: tol would add points to some.
+        measure: KernelMeasure = clone(problem.measure).set_params(tol=None)
         seed = child(problem.seed, PARTS, 0, number)
         parts = [problem.sample.part(split.train), problem.sample.part(split.test)]
         weighted = problem.weight_total is not None
@@ -250,7 +260,7 @@ class _Scale:
     def __init__(self, kappas: list[float]) -> None:
         self.kappas = kappas
 
-    def __call__(self, number: int, repeat: _Repeat) -> tuple[list[float], int]:
+    def __call__(self, number: int, repeat: _Repeat) -> tuple[Floats, int]:
         estimates = repeat.measure.errors_at_scales(repeat.classifier, self.kappas, random_state=repeat.seed)
-        biases = [estimate.value - repeat.held_out_error for estimate in estimates]
-        return biases, estimates[0].computation.n_predicted
+        values = np.array([estimate.replicate_values for estimate in estimates])
+        return values - repeat.held_out_error, estimates[0].computation.n_predicted

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_gresub.components import Floats
+from bayes_gresub.readings import standard_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,19 +63,27 @@ class CalibrationTrace:
 
 
 def search(
-    biases_at: Callable[[list[float]], Floats], failed: NDArray[np.bool_], step: float, max_kappa: float
+    biases_at: Callable[[list[float]], Floats],
+    failed: NDArray[np.bool_],
+    step: float,
+    max_kappa: float,
+    patience: int = 2,
 ) -> tuple[CalibrationTrace, bool]:
-    """Raise kappa from 1 until the magnitude of the rough bias has twice in a row failed to fall.
+    """Raise kappa from 1 until the magnitude of the rough bias has failed to fall `patience` times in a row.
 
-    The choice is the kappa of the smallest magnitude seen, the first of them where there are ties.
+    Where the estimates are sampled, a change within two Monte-Carlo standard errors is neither a fall nor a failure:
+    the next kappas are compared with the same one, until the change shows. The choice is the kappa of the smallest
+    magnitude seen, the first of them where there are ties.
 
     Parameters
     ----------
     biases_at : callable
-        Takes kappas and returns the bias of each repeat at each, shape (K, repeats).
+        Takes kappas and returns the bias of each repeat at each, shape (K, repeats), or (K, repeats, replicates) where
+        the estimates are sampled, replicates of all kappas sharing their random points.
     failed : ndarray of bool
         Repeats to leave out.
     step, max_kappa : float
+    patience : int
 
     Returns
     -------
@@ -85,20 +94,35 @@ def search(
     last = int(np.floor((max_kappa - 1) / step + 1e-9))
     kappas: list[float] = []
     rows: list[Floats] = []
-    magnitudes: list[float] = []
-    fails = 0
-    while fails < 2 and len(kappas) <= last:
+    fails = anchor = 0
+    while fails < patience and len(kappas) <= last:
         # Rounded, so that 1 + 3 * 0.1 is called 1.3.
         batch = [round(1 + step * number, 10) for number in range(len(kappas), min(len(kappas) + _AT_ONCE, last + 1))]
-        for kappa, row in zip(batch, biases_at(batch), strict=True):
+        found = np.asarray(biases_at(batch))
+        for kappa, row in zip(batch, found.reshape(*found.shape[:2], -1), strict=True):
             kappas.append(kappa)
             rows.append(row)
-            magnitudes.append(abs(float(row[~failed].mean())))
-            fails = fails + 1 if len(magnitudes) > 1 and magnitudes[-1] >= magnitudes[-2] else 0
-            if fails == 2:
+            if len(rows) == 1:
+                continue
+            change, noise = _change(rows[anchor][~failed], row[~failed])
+            if noise == 0 or abs(change) > 2 * noise:
+                fails = fails + 1 if change >= 0 else 0
+                anchor = len(rows) - 1
+            if fails == patience:
                 break
-    best = kappas[int(np.argmin(magnitudes))]
-    return CalibrationTrace(np.array(kappas), np.array(rows), failed, best), fails < 2
+    biases = np.array(rows).mean(axis=2)
+    best = kappas[int(np.abs(biases[:, ~failed].mean(axis=1)).argmin())]
+    return CalibrationTrace(np.array(kappas), biases, failed, best), fails < patience
+
+
+def _change(before: Floats, after: Floats) -> tuple[float, float]:
+    """Return by how much the magnitude of the mean bias changed, and the Monte-Carlo standard error of that.
+
+    Both are of shape (repeats, replicates); repeats have random points of their own.
+    """
+    change = abs(float(after.mean())) - abs(float(before.mean()))
+    noise = [standard_error(gaps) for gaps in after - before]
+    return change, float(np.sqrt(np.sum(np.square(noise))) / len(noise))
 
 
 def failed_fits(errors: Floats, n_points: float, chance: float) -> NDArray[np.bool_]:

@@ -192,8 +192,8 @@ def _strata(sample: Sample, groups: Ints | None, within_class: bool) -> list[Int
         members = _members(groups)
         if any(np.ptp(sample.codes[rows]) for rows in members):
             raise ValueError(
-                "sampling='separate' draws within classes, so each group must lie in one class; got a group with points "
-                "of several. Leave groups out, or use sampling='mixture'."
+                "sampling='separate' draws within classes, so each group must lie in one class; got a group with "
+                "points of several. Leave groups out, or use sampling='mixture'."
             )
         class_of = sample.codes[[rows[0] for rows in members]]
     return [np.flatnonzero(class_of == code) for code in range(len(sample.classes))]
