@@ -88,7 +88,8 @@ class BoundedMeanSupport(Support):
     name = "bounded-mean"
     method = "Hoeffding bound for bounded means (relative entropy)"
     assumptions = (
-        "the points are independent of each other, of the training of the classifier and of the measure's widths"
+        "the points are independent of each other, of the training of the classifier and of the measure's widths; "
+        "weights, if any, are fixed numbers"
     )
 
     def _ends(self, level: float) -> tuple[float, float]:
@@ -98,9 +99,10 @@ class BoundedMeanSupport(Support):
         def beyond(mu: float) -> float:
             return float(rel_entr(p, mu) + rel_entr(1 - p, 1 - mu)) - bound
 
-        # At 0 and at 1 the entropy is infinite, unless the mean lies there too.
-        low = 0.0 if p == 0 else float(brentq(beyond, np.finfo(float).tiny, p, xtol=1e-14))
-        high = 1.0 if p == 1 else float(brentq(beyond, p, 1 - np.finfo(float).epsneg, xtol=1e-14))
+        # Next to 0 and 1 the entropy of a mean close by is still finite and may lie below the bound.
+        first, last = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
+        low = 0.0 if p <= first or beyond(first) <= 0 else float(brentq(beyond, first, p, xtol=1e-14))
+        high = 1.0 if p >= last or beyond(last) <= 0 else float(brentq(beyond, p, last, xtol=1e-14))
         return low, high
 
 
@@ -132,8 +134,9 @@ class DeltaSupport(NormalSupport):
     name = "delta-bootstrap"
     method = "delta method after bootstrap"
     assumptions = (
-        "the points are independent; the bootstrap estimate is smooth in the weights of the points and nearly normal "
-        "about the error, so its bias is not in the interval"
+        "the points are independent; the bootstrap estimate is smooth in the weights of the points (the apparent error "
+        "in .632 with the classifier held fixed) and nearly normal about the error, so that its bias is not in the "
+        "interval"
     )
 
 

@@ -37,16 +37,31 @@ def mean_over_splits(judgements: list[Judgement], weights: Floats, n_repeats: in
         contributions[one.points] += some * one.contributions
         point_weights[one.points] += some
     np.divide(contributions, point_weights, out=contributions, where=point_weights > 0)
-    replicates = [_reduced(judgements, given)]
+    values, confusions = _reduced(judgements, given)
     if n_repeats > 1:
-        blocks = np.array_split(np.arange(len(judgements)), n_repeats)
-        replicates = [
-            _reduced([judgements[i] for i in block], [given[i] * n_repeats for i in block], averaged=True)
-            for block in blocks
-        ]
-    values = np.concatenate([values for values, _ in replicates])
-    confusions = [masses for _, masses in replicates if masses is not None]
-    return Combined(values, np.concatenate(confusions) if confusions else None, contributions, point_weights)
+        values, confusions = _by_repeat(judgements, given, n_repeats)
+    return Combined(values, confusions, contributions, point_weights)
+
+
+def _by_repeat(judgements: list[Judgement], weights: list[Floats], n_repeats: int) -> tuple[Floats, Floats | None]:
+    """Return one replicate per partition, each of mass 1, whose mean is the estimate.
+
+    Under unequal weights the masses of partitions differ a little; each is moved by that times the mean, the linear
+    part of the ratio, which leaves the mean as it is.
+    """
+    found, masses = [], []
+    for block in np.array_split(np.arange(len(judgements)), n_repeats):
+        some = [weights[i] * n_repeats for i in block]
+        found.append(_reduced([judgements[i] for i in block], some, averaged=True))
+        masses.append(sum(float(part.sum()) for part in some))
+    excess = np.array(masses) - np.mean(masses)
+    values = np.concatenate([values for values, _ in found])
+    values = values - excess * values.mean()
+    parts = [part for _, part in found if part is not None]
+    if not parts:
+        return values, None
+    confusions = np.concatenate(parts)
+    return values, confusions - excess[:, None, None] * confusions.mean(axis=0)
 
 
 def _reduced(

@@ -180,7 +180,7 @@ class Bootstrap(Resampler):
             combined, mixture = self._mixed(kind, apparent, zero)
             details |= mixture.details
             no_confusion = mixture.no_confusion
-        support, no_interval = self._support(kind)
+        support, no_interval = self._support(kind, zero)
         return self._estimate(
             combined,
             judgements,
@@ -212,7 +212,7 @@ class Bootstrap(Resampler):
         values = error_mass(confusions).mean() + mixture.slope * (e1 - e1.mean())
         return Combined(values, confusions, has_prior=True), mixture
 
-    def _support(self, kind: str) -> tuple[DeltaSupport | None, str]:
+    def _support(self, kind: str, zero: ZeroEstimate) -> tuple[DeltaSupport | None, str]:
         problem = self._problem
         n = len(problem.sample.codes)
         if kind == "632+":
@@ -228,10 +228,14 @@ class Bootstrap(Resampler):
             return None, "not all resamples are done"
         judgements = self._judgements()
         counts = np.array([np.bincount(split.train, minlength=n) for split in self._splits()])
-        if (counts.sum(axis=1) != n).any():
-            return None, "the delta method after bootstrap is for resamples of as many points as there are"
-        moves, noise = influence(judgements, counts)
-        center = zero_estimate(judgements, problem.sample.weights).value
+        held_out = [len(split.test) for split in self._splits()]
+        if (counts.sum(axis=1) != n).any() or ((counts == 0).sum(axis=1) != held_out).any():
+            return None, (
+                "the delta method after bootstrap is for resamples of as many points as there are, all others being "
+                "held out"
+            )
+        moves, noise = influence(zero, judgements, counts)
+        center = zero.value
         if kind == "632":
             at_points = self._work.results[0].contributions
             moves = 0.632 * moves + 0.368 * (at_points - at_points.mean()) / n

@@ -23,7 +23,7 @@ class LeaveOneOut(Resampler):
     .. math:: \hat\varepsilon = \frac1n \sum_{i=1}^n \nu_i(\{(x, y): \psi_{-i}(x) \ne y\})
 
     Widths and posteriors of a smoothed measure are learned on the other points, which is why it is defined; bolstering
-    a point held out adds upward bias. With groups, one group is left out at a time.
+    a point held out adds upward bias. With groups, one group is left out at a time, and all groups count the same.
 
     The target is the average error of the rule at n - 1 points: nearly unbiased, and highly variable. It does not see
     choices made before X was handed over, such as selected features: put those into the rule.

@@ -33,8 +33,9 @@ def nested_interval(folds: list[Judgement], pairs: list[Judgement], k: int, n: i
 
     .. math:: \left(1 + \tfrac{K-2}{K}\right)(\hat\varepsilon^{in} - \hat\varepsilon^{cv})
 
-    exact where the error falls like 1/n. The standard error is :math:`\sqrt{(K-1)/K}\,\sqrt{\widehat{MSE}}`, held
-    between the naive :math:`s/\sqrt n` of the inner losses and :math:`\sqrt K` times that, as the authors do.
+    both being means over points; exact where the error falls like 1/n. The standard error is
+    :math:`\sqrt{(K-1)/K}\,\sqrt{\widehat{MSE}}`, held between the naive :math:`s/\sqrt n` of the inner losses and
+    :math:`\sqrt K` times that, as the authors do.
 
     Parameters
     ----------
@@ -67,6 +68,6 @@ def nested_interval(folds: list[Judgement], pairs: list[Judgement], k: int, n: i
     squared = float(np.mean(np.square(gaps) - noise))
     naive = float(everything.std(ddof=1) / np.sqrt(n))
     std_error = float(np.clip(np.sqrt((k - 1) / k * max(0.0, squared)), naive, np.sqrt(k) * naive))
-    plain = float(np.mean([one.contributions.mean() for one in folds]))
+    plain = float(np.concatenate([one.contributions for one in folds]).mean())
     bias = (1 + (k - 2) / k) * (everything.mean() - plain)
     return float(everything.mean() - bias), std_error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class Judgement:
     exact: bool
     n_predicted: int
 
-    @property
+    @cached_property
     def contributions(self) -> Floats:
         """Return the error mass about each point held out."""
         return self.masses.outcome(np.full(len(self.points), 1 / len(self.points))).contributions

@@ -79,7 +79,7 @@ def zero_estimate(judgements: list[Judgement], weights: Floats) -> ZeroEstimate:
     return ZeroEstimate(values, confusions, mean_loss, share, int((~seen).sum()))
 
 
-def influence(judgements: list[Judgement], counts: Ints) -> tuple[Floats, float]:
+def influence(zero: ZeroEstimate, judgements: list[Judgement], counts: Ints) -> tuple[Floats, float]:
     r"""Return how much each point moves the zero bootstrap, and the Monte-Carlo part of the sum of their squares.
 
     The derivative of the zero bootstrap in the weight of point i, over n (Efron & Tibshirani 1997):
@@ -94,6 +94,8 @@ def influence(judgements: list[Judgement], counts: Ints) -> tuple[Floats, float]
 
     Parameters
     ----------
+    zero : ZeroEstimate
+        Of points of equal weight.
     judgements : list of Judgement
     counts : ndarray of shape (B, n)
         How often each resample holds each point.
@@ -104,7 +106,6 @@ def influence(judgements: list[Judgement], counts: Ints) -> tuple[Floats, float]
     Wager, Hastie & Efron, Confidence intervals for random forests, JMLR 15 (2014), for the noise.
     """
     n = counts.shape[1]
-    zero = zero_estimate(judgements, np.full(n, 1 / n))
     left_out = (counts == 0).sum(axis=0)
     wrong = np.array([one.contributions.sum() for one in judgements]) / n
     around = counts - counts.mean(axis=0)
