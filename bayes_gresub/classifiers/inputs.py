@@ -159,7 +159,7 @@ def read_labels(y: ArrayLike, n: int) -> Labels:
     if labels.dtype.kind == "f" and (labels != np.round(labels)).any():
         raise ValueError(
             "y must hold class labels; got fractional numbers such as "
-            f"{labels[labels != np.round(labels)][0]!r}. Is this a regression target?"
+            f"{labels[labels != np.round(labels)][0].item()!r}. Is this a regression target?"
         )
     return labels
 
@@ -168,7 +168,10 @@ def read_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     """Return weights of n points that sum to 1; equal ones by default."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold one number per row of X; got {sample_weight!r}.") from error
     if weights.shape != (n,):
         raise ValueError(f"sample_weight must have one weight per row of X; got shape {weights.shape} for {n} rows.")
     if not np.isfinite(weights).all() or (weights < 0).any():

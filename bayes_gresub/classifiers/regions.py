@@ -102,7 +102,7 @@ def decision_region(
         Whether the classifier was just trained on part of a sample that was checked as a whole: it may lack classes of
         the rest, and is not asked twice.
     """
-    _check_predict(classifier)
+    check_predict(classifier)
     _check_features(classifier, form)
     known = _known_classes(classifier, classes, in_part)
     own = own_classes(classifier)
@@ -151,7 +151,8 @@ def _random_points(points: Floats, seed: np.random.SeedSequence) -> Floats:
     return np.asarray(points[rng.integers(len(points), size=_PROBES)] + noise)
 
 
-def _check_predict(classifier: Any) -> None:
+def check_predict(classifier: Any) -> None:
+    """Raise unless an object has a `predict` method."""
     if isinstance(classifier, type) or not callable(getattr(classifier, "predict", None)):
         raise TypeError(
             f"classifier must be a fitted object with a predict method; got {classifier!r}. "

@@ -41,14 +41,7 @@ def trained(
 
 def weight_argument(rule: Any) -> str:
     """Return under which name `fit` takes weights of the points, or raise where it takes none."""
-    prefix, last = "", rule
-    while True:
-        if isinstance(last, Pipeline):
-            prefix, last = f"{prefix}{last.steps[-1][0]}__", last.steps[-1][1]
-        elif hasattr(last, "param_grid") or hasattr(last, "param_distributions"):
-            last = last.estimator
-        else:
-            break
+    prefix, last = _last_part(rule)
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
             f"{type(last).__name__} takes no sample_weight in fit. Use an estimator that does, or leave the weights "
@@ -64,7 +57,7 @@ def check_rule(rule: Any) -> None:
             f"rule must be an estimator with fit and predict; got {rule!r}. Pass an unfitted scikit-learn classifier "
             "or Pipeline; resampling refits it."
         )
-    if isinstance(rule, FrozenEstimator) or (isinstance(rule, Pipeline) and isinstance(rule[-1], FrozenEstimator)):
+    if isinstance(_last_part(rule)[1], FrozenEstimator):
         raise TypeError(
             "rule must learn from the points it is given; a FrozenEstimator does not, so every split would judge the "
             "same classifier on points it was trained on. Pass the estimator inside it, or use a measure."
@@ -91,6 +84,18 @@ def is_fitted(classifier: Any) -> bool:
     except TypeError:
         return not hasattr(classifier, "fit")
     return True
+
+
+def _last_part(rule: Any) -> tuple[str, Any]:
+    """Return what predicts in the end, inside Pipelines and searches, and the prefix of its arguments in `fit`."""
+    prefix, last = "", rule
+    while True:
+        if isinstance(last, Pipeline):
+            prefix, last = f"{prefix}{last.steps[-1][0]}__", last.steps[-1][1]
+        elif hasattr(last, "param_grid") or hasattr(last, "param_distributions"):
+            last = last.estimator
+        else:
+            return prefix, last
 
 
 def _is_seed(name: str) -> bool:

@@ -101,7 +101,9 @@ def compare(
             rows.append(task.row("test set", test_set, {}))
     except KeyboardInterrupt as stop:
         done = Comparison(tuple(rows), subject, (*notes, f"Interrupted: {len(rows)} of {len(chosen)} done."), level)
-        raise Interrupted(f"stopped after {len(rows)} of {len(chosen)} estimators; partial has them.", done) from stop
+        raise Interrupted(
+            f"stopped after {len(rows)} of {len(chosen)} estimators; partial has them.", lambda: done
+        ) from stop
     return Comparison(tuple(rows), subject, tuple(notes), level)
 
 

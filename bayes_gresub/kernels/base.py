@@ -67,11 +67,16 @@ class Kernel(BaseEstimator, ABC):
         """Return in words the space that widths are measured in."""
         return describe_space(self.standardize)
 
+    def is_per_point(self, n: int, n_classes: int) -> bool:
+        """Return whether widths were given per point of a sample of n, not per class."""
+        if self.width is None or isinstance(self.width, dict):
+            return False
+        return np.shape(self.width)[:1] == (n,) and n != n_classes
+
     def restricted_to(self, rows: Ints, n: int) -> Kernel:
         """Return a copy for a sample of which only `rows` are kept: widths per point are cut down to them."""
         kernel = copy.copy(self)
-        per_point = self.width is not None and not isinstance(self.width, dict) and np.shape(self.width)[:1] == (n,)
-        if per_point and len(rows) < n:
+        if self.is_per_point(n, 0) and len(rows) < n:
             kernel.set_params(width=np.asarray(self.width, dtype=float)[rows])
         return kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -14,11 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from bayes_gresub.classifiers.inputs import Sample, read_sample
+from bayes_gresub.classifiers.regions import check_predict
 from bayes_gresub.classifiers.training import check_rule, weight_argument
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import Computation, ErrorEstimate
 from bayes_gresub.intervals import Support
+from bayes_gresub.kernels import Kernel
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.readings import error_mass, read_prior, replicates_with_prior
@@ -37,6 +39,42 @@ class Combined:
     contributions: Floats | None = None
     point_weights: Floats | None = None
     has_prior: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One call of `error`: its problem, its work, and where in that the splits are that the estimate averages over.
+
+    Attributes
+    ----------
+    problem : Problem
+    work : Work
+    first, last : int or None
+        The splits among the tasks.
+    n_partitions : int
+        Of which the splits are made.
+    n_redrawn : int
+        Resamples that were drawn anew.
+    groups_given : bool
+    """
+
+    problem: Problem
+    work: Work
+    first: int = 0
+    last: int | None = None
+    n_partitions: int = 1
+    n_redrawn: int = 0
+    groups_given: bool = False
+
+    @property
+    def splits(self) -> list[Split]:
+        """Return the splits."""
+        return list(self.work.tasks[self.first : self.last])
+
+    @property
+    def judgements(self) -> list[Any]:
+        """Return what is done of these splits."""
+        return list(self.work.results[self.first : self.last])
 
 
 class Resampler(BaseEstimator, ABC):
@@ -70,8 +108,8 @@ class Resampler(BaseEstimator, ABC):
         Parameters
         ----------
         rule : anything that scikit-learn can clone and fit
-            A whole Pipeline or a grid search is refitted whole. Where a `random_state` in it is None, it takes one
-            from that of the resampler.
+            A whole Pipeline or a grid search is refitted whole. Where a parameter `random_state` in it is None, it
+            takes one from that of the resampler. What a FrozenEstimator inside it knows, it keeps.
         X : array-like of shape (n, d) or (n, ...)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
@@ -89,6 +127,8 @@ class Resampler(BaseEstimator, ABC):
         started = perf_counter()
         self._check_parameters()
         check_rule(rule)
+        if classifier is not None:
+            check_predict(classifier)
         sample = read_sample(X, y, sample_weight)
         if self.class_prior is not None:
             read_prior(self.class_prior, sample.classes)
@@ -101,76 +141,76 @@ class Resampler(BaseEstimator, ABC):
         problem = Problem(rule, sample, total, self._measure(), seed, classifier)
         self._check_problem(problem, group_codes)
         given = None if indices is None else given_splits(indices, sample, group_codes)
-        self._problem, self._groups, self._seconds = problem, group_codes, 0.0
-        self._work = self._plan(problem, group_codes, given)
-        return self._finish(perf_counter() - started)
+        run = self._plan(problem, group_codes, given)
+        # Only now: a call that is refused leaves the last one's results.
+        self._run, self._seconds = replace(run, groups_given=groups is not None), perf_counter() - started
+        return self._finish()
 
     def resume(self) -> ErrorEstimate:
         """Do what an interrupted `error` left, and return the estimate as if nothing had happened."""
         self._begun()
-        return self._finish(0.0)
+        return self._finish()
 
     def partial(self) -> ErrorEstimate:
         """Return what the splits done so far say, after an interrupt."""
-        self._begun()
-        if self._least_results() > len(self._work.results):
+        run = self._begun()
+        if len(run.judgements) < self._least_splits:
             raise ValueError(
-                f"{len(self._work.results)} of {len(self._work.tasks)} fits are done, too few to say anything. Call "
+                f"{len(run.work.results)} of {len(run.work.tasks)} fits are done, too few to say anything. Call "
                 "resume() to do the rest."
             )
-        return self._conclude()
+        return self._conclude(run)
 
     @property
     def indices_(self) -> list[tuple[Ints, Ints]]:
         """Return the splits of the last call as rows of its X: pairs (train, test), for replay."""
-        self._begun()
-        return as_given(self._splits(), self._problem.sample)
+        run = self._begun()
+        return as_given(run.splits, run.problem.sample)
 
     @property
     def split_errors_(self) -> Floats:
         """Return the error of each split that is done."""
-        self._begun()
-        return np.array([one.contributions.mean() for one in self._judgements()])
+        return np.array([one.contributions.mean() for one in self._begun().judgements])
 
     @abstractmethod
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Work:
+    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
         """Return the work to do."""
 
     @abstractmethod
-    def _conclude(self) -> ErrorEstimate:
+    def _conclude(self, run: Run) -> ErrorEstimate:
         """Return the estimate from the work done."""
 
-    def _splits(self) -> list[Split]:
-        """Return the splits that the estimate averages over."""
-        return list(self._work.tasks)
-
-    def _judgements(self) -> list[Judgement]:
-        """Return the judgements of these splits, of those that are done."""
-        return list(self._work.results)
-
-    def _least_results(self) -> int:
-        return 1
+    _least_splits = 1
+    """Splits that must be done before they say anything."""
 
     def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
         """Raise where this problem cannot be resampled so."""
+        kernel = getattr(problem.measure, "kernel", None)
+        if isinstance(kernel, Kernel) and kernel.is_per_point(problem.sample.n_given, len(problem.sample.classes)):
+            raise ValueError(
+                f"widths per training point cannot be centred at points held out; got {problem.sample.n_given} widths. "
+                "Give a width per class, or leave width=None to have one estimated."
+            )
 
-    def _finish(self, seconds: float) -> ErrorEstimate:
+    def _finish(self) -> ErrorEstimate:
         started = perf_counter()
-        self._seconds += seconds
+        run = self._run
         try:
-            self._work.run(self.n_jobs, self.progress)
-        except KeyboardInterrupt as stop:
+            run.work.run(self.n_jobs, self.progress)
             self._seconds += perf_counter() - started
-            done, total = len(self._work.results), len(self._work.tasks)
-            says = self.partial() if done >= self._least_results() else None
+            return self._conclude(run)
+        except KeyboardInterrupt as stop:
+            if not run.work.is_done:
+                self._seconds += perf_counter() - started
+            done, total = len(run.work.results), len(run.work.tasks)
             raise Interrupted(
-                f"stopped after {done} of {total} fits; partial() says what they tell, resume() does the rest.", says
+                f"stopped after {done} of {total} fits; partial() says what they tell, resume() does the rest.",
+                self.partial if len(run.judgements) >= self._least_splits else None,
             ) from stop
-        self._seconds += perf_counter() - started
-        return self._conclude()
 
     def _estimate(
         self,
+        run: Run,
         combined: Combined,
         judgements: list[Judgement],
         *,
@@ -186,18 +226,18 @@ class Resampler(BaseEstimator, ABC):
         name: str | None = None,
     ) -> ErrorEstimate:
         """Return what the splits say as an estimate, under the class prior if there is one."""
-        classes, sample = judgements[0].classes, self._problem.sample
+        classes, sample = judgements[0].classes, run.problem.sample
         values, confusions = combined.values, combined.confusions
         keep = self.class_prior is None
         if not keep:
             assert confusions is not None, "checked by _check_parameters"
-            confusions = replicates_with_prior(confusions, self._prior_over(len(classes)))
+            confusions = replicates_with_prior(confusions, self._prior_over(run, len(classes)))
             # Values that come with their confusions under the prior already keep their own spread.
             values = values if combined.has_prior else error_mass(confusions)
-        if not self._work.is_done:
-            no_std_error = no_interval = f"{len(self._work.results)} of {len(self._work.tasks)} fits are done"
+        if not run.work.is_done:
+            no_std_error = no_interval = f"{len(run.work.results)} of {len(run.work.tasks)} fits are done"
             support, exact = None, False
-        measure = self._problem.measure
+        measure = run.problem.measure
         return ErrorEstimate(
             classes=classes,
             estimand=estimand,
@@ -223,9 +263,9 @@ class Resampler(BaseEstimator, ABC):
             details=details or {},
         )
 
-    def _prior_over(self, n_classes: int) -> Floats:
+    def _prior_over(self, run: Run, n_classes: int) -> Floats:
         """Return the class prior, 0 for classes that only the classifiers know."""
-        known = self._problem.sample.classes
+        known = run.problem.sample.classes
         prior = np.zeros(n_classes)
         prior[: len(known)] = read_prior(self.class_prior, known)
         return prior
@@ -239,10 +279,7 @@ class Resampler(BaseEstimator, ABC):
                 f"sampling must be 'mixture' or 'separate'; got {self.sampling!r}. 'separate' means that the number of "
                 "points in each class was fixed by design."
             )
-        check_jobs(self.n_jobs)
-        check_seed(self.random_state)
-        if self.progress not in (None, True, False):
-            raise ValueError(f"progress must be True, False or None; got {self.progress!r}.")
+        self._check_common()
         measure = self._measure()
         if isinstance(measure, type) or not isinstance(measure, SmoothedMeasure):
             raise TypeError(
@@ -253,7 +290,8 @@ class Resampler(BaseEstimator, ABC):
         if measure.sampling != "mixture" or measure.class_prior is not None:
             raise ValueError(
                 f"sampling and class_prior must be given to {type(self).__name__}, not to the measure inside it, which "
-                "sees parts of the sample only."
+                f"sees parts of the sample only; got sampling={measure.sampling!r} and "
+                f"class_prior={measure.class_prior!r} there."
             )
         if self.class_prior is not None and measure._no_confusion and getattr(measure, "form", "") == "product":
             raise ValueError(
@@ -261,9 +299,17 @@ class Resampler(BaseEstimator, ABC):
                 "form='integrated'."
             )
 
-    def _begun(self) -> None:
-        if not hasattr(self, "_work"):
+    def _check_common(self) -> None:
+        """Raise unless the parameters that every resampler has are right."""
+        check_jobs(self.n_jobs)
+        check_seed(self.random_state)
+        if self.progress not in (None, True, False):
+            raise ValueError(f"progress must be True, False or None; got {self.progress!r}.")
+
+    def _begun(self) -> Run:
+        if not hasattr(self, "_run"):
             raise NotFittedError(f"this {type(self).__name__} has not been used; call error(rule, X, y) first.")
+        return self._run
 
 
 def check_whole(value: Any, name: str, least: int) -> None:

@@ -12,7 +12,7 @@ from bayes_gresub.description import describe
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.intervals import DeltaSupport
 from bayes_gresub.readings import error_mass, replicates_with_prior, with_prior
-from bayes_gresub.resampling.base import Combined, Resampler, check_whole
+from bayes_gresub.resampling.base import Combined, Resampler, Run, check_whole
 from bayes_gresub.resampling.plus import CLIPS, Mixture, plus_mixture
 from bayes_gresub.resampling.problem import Judgement, Problem
 from bayes_gresub.resampling.splits import Split, bootstrap_splits
@@ -96,22 +96,23 @@ class Bootstrap(Resampler):
         self, rule: Any, X: Any, y: Any, kinds: Sequence[str] = KINDS, **arguments: Any
     ) -> dict[str, ErrorEstimate]:
         """Return the estimates of several kinds from one set of resamples; arguments as in `error`."""
-        own = self.kind
+        if isinstance(kinds, str) or not len(kinds):
+            raise ValueError(f"kinds must be a list of 'zero', '632' and '632+'; got {kinds!r}.")
         for kind in kinds:
             _check_kind(kind)
+        own = self.kind
         try:
-            # The kind that needs most is computed, and the others read off the same fits.
-            self.kind = max(kinds, key=KINDS.index)
+            # The kind that needs most is computed, and the others, its own among them, read off the same fits.
+            self.kind = max((*kinds, own), key=KINDS.index)
             self.error(rule, X, y, **arguments)
-            return {kind: self._as_kind(kind) for kind in kinds}
         finally:
             self.kind = own
+        return {kind: self._as_kind(kind, self._begun()) for kind in kinds}
 
     @property
     def n_redrawn_(self) -> int:
         """Return how many resamples of the last call were drawn anew."""
-        self._begun()
-        return self._n_redrawn
+        return self._begun().n_redrawn
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -132,10 +133,10 @@ class Bootstrap(Resampler):
                 "BolsteredPosterior has not. Use form='integrated', or kind='632'."
             )
 
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Work:
-        self._n_redrawn = 0
+    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
+        redrawn = 0
         if given is None:
-            given, self._n_redrawn = bootstrap_splits(
+            given, redrawn = bootstrap_splits(
                 problem.sample,
                 self.n_resamples,
                 self.sampling == "separate",
@@ -144,50 +145,46 @@ class Bootstrap(Resampler):
                 problem.seed,
             )
         # The apparent error comes first, so that a partial result has it.
-        tasks = [*([] if self.kind == "zero" else [None]), *given]
-        self._n_apparent = len(tasks) - len(given)
-        return Work(_Judge(problem, self._n_apparent), tasks, "bootstrap")
+        before = [] if self.kind == "zero" else [None]
+        work = Work(_Judge(problem, len(before)), [*before, *given], "bootstrap")
+        return Run(problem, work, first=len(before), n_redrawn=redrawn)
 
-    def _least_results(self) -> int:
-        return self._n_apparent + 2
+    _least_splits = 2
 
-    def _splits(self) -> list[Split]:
-        return list(self._work.tasks[self._n_apparent :])
+    def _conclude(self, run: Run) -> ErrorEstimate:
+        return self._as_kind(self.kind, run)
 
-    def _judgements(self) -> list[Judgement]:
-        return list(self._work.results[self._n_apparent :])
-
-    def _conclude(self) -> ErrorEstimate:
-        return self._as_kind(self.kind)
-
-    def _as_kind(self, kind: str) -> ErrorEstimate:
-        judgements = self._judgements()
-        sample = self._problem.sample
+    def _as_kind(self, kind: str, run: Run) -> ErrorEstimate:
+        judgements = run.judgements
+        sample = run.problem.sample
         n = len(sample.codes)
+        if kind != "zero" and run.first == 0:
+            raise ValueError(f"kind={kind!r} needs the apparent error, which was not computed; call error(...) again.")
         zero = zero_estimate(judgements, sample.weights)
-        details = {"resamples_redrawn": float(self._n_redrawn), "points_never_left_out": float(zero.n_dropped)}
+        details = {"resamples_redrawn": float(run.n_redrawn), "points_never_left_out": float(zero.n_dropped)}
         refits = len(judgements)
         combined = Combined(zero.values, zero.confusions, zero.contributions, zero.point_weights)
         no_confusion = ""
         if kind == "zero":
-            distinct = float(np.mean([len(np.unique(split.train)) for split in self._splits()]))
+            distinct = float(np.mean([len(np.unique(split.train)) for split in run.splits]))
             estimand = f"average error of the rule when trained on {distinct:.0f} different points of {n}"
         else:
-            apparent = self._work.results[0]
-            refits += self._problem.classifier is None
+            apparent = run.work.results[0]
+            refits += run.problem.classifier is None
             judgements = [apparent, *judgements]
             estimand = f"average error of the rule when trained on {n} points"
-            combined, mixture = self._mixed(kind, apparent, zero)
+            combined, mixture = self._mixed(kind, run, apparent, zero)
             details |= mixture.details
             no_confusion = mixture.no_confusion
-        support, no_interval = self._support(kind, zero)
+        support, no_interval = self._support(kind, run, zero)
         return self._estimate(
+            run,
             combined,
             judgements,
             estimand=estimand,
             exact=False,
             n_refits=refits,
-            method=f"{len(self._judgements())} resamples with replacement",
+            method=f"{len(run.judgements)} resamples with replacement",
             support=support,
             no_interval=no_interval,
             details=details,
@@ -195,15 +192,15 @@ class Bootstrap(Resampler):
             name=describe(self, kind=kind),
         )
 
-    def _mixed(self, kind: str, apparent: Judgement, zero: ZeroEstimate) -> tuple[Combined, Mixture]:
+    def _mixed(self, kind: str, run: Run, apparent: Judgement, zero: ZeroEstimate) -> tuple[Combined, Mixture]:
         """Return the apparent error and the zero bootstrap mixed, under the class prior if there is one."""
-        at_points = apparent.masses.outcome(self._problem.sample.weights)
+        at_points = apparent.masses.outcome(run.problem.sample.weights)
         plain = Mixture(0.368, 0.632, 0.0, 0.632)
         if zero.confusions is None or at_points.confusions is None:
             return Combined(plain.of(at_points.values.mean(), zero.values, 0.0), None), plain
         seen, left = at_points.confusions.mean(axis=0), zero.confusions
         if self.class_prior is not None:
-            prior = self._prior_over(len(seen))
+            prior = self._prior_over(run, len(seen))
             seen, left = with_prior(seen, prior), replicates_with_prior(left, prior)
         mixture = plain if kind == "632" else plus_mixture(seen, left.mean(axis=0), self.clip)
         confusions = mixture.of(seen, left, np.outer(seen.sum(axis=1), seen.sum(axis=0)))
@@ -212,8 +209,8 @@ class Bootstrap(Resampler):
         values = error_mass(confusions).mean() + mixture.slope * (e1 - e1.mean())
         return Combined(values, confusions, has_prior=True), mixture
 
-    def _support(self, kind: str, zero: ZeroEstimate) -> tuple[DeltaSupport | None, str]:
-        problem = self._problem
+    def _support(self, kind: str, run: Run, zero: ZeroEstimate) -> tuple[DeltaSupport | None, str]:
+        problem = run.problem
         n = len(problem.sample.codes)
         if kind == "632+":
             return (
@@ -222,13 +219,13 @@ class Bootstrap(Resampler):
             )
         if self.sampling != "mixture" or self.class_prior is not None or problem.weight_total is not None:
             return None, "the delta method after bootstrap is for points of equal weight, resampled together"
-        if self._groups is not None:
+        if run.groups_given:
             return None, "the delta method after bootstrap is for independent points; groups were given"
-        if not self._work.is_done:
+        if not run.work.is_done:
             return None, "not all resamples are done"
-        judgements = self._judgements()
-        counts = np.array([np.bincount(split.train, minlength=n) for split in self._splits()])
-        held_out = [len(split.test) for split in self._splits()]
+        judgements, splits = run.judgements, run.splits
+        counts = np.array([np.bincount(split.train, minlength=n) for split in splits])
+        held_out = [len(split.test) for split in splits]
         if (counts.sum(axis=1) != n).any() or ((counts == 0).sum(axis=1) != held_out).any():
             return None, (
                 "the delta method after bootstrap is for resamples of as many points as there are, all others being "
@@ -237,7 +234,7 @@ class Bootstrap(Resampler):
         moves, noise = influence(zero, judgements, counts)
         center = zero.value
         if kind == "632":
-            at_points = self._work.results[0].contributions
+            at_points = run.work.results[0].contributions
             moves = 0.632 * moves + 0.368 * (at_points - at_points.mean()) / n
             center = 0.632 * center + 0.368 * float(at_points.mean())
             noise *= 0.632**2

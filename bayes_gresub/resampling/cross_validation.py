@@ -11,9 +11,9 @@ from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.intervals import NestedSupport
 from bayes_gresub.measures import Empirical
 from bayes_gresub.resampling.averages import mean_over_splits
-from bayes_gresub.resampling.base import Resampler, check_whole
+from bayes_gresub.resampling.base import Resampler, Run, check_whole
 from bayes_gresub.resampling.nested import nested_interval, pair_splits
-from bayes_gresub.resampling.problem import Judgement, Problem
+from bayes_gresub.resampling.problem import Problem
 from bayes_gresub.resampling.splits import Split, fold_splits
 from bayes_gresub.resampling.work import Work
 from bayes_gresub.seeds import SPLITS, Seed, child
@@ -119,6 +119,7 @@ class CrossValidation(Resampler):
             )
 
     def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
+        super()._check_problem(problem, groups)
         if self.interval is None:
             return
         if groups is not None or problem.weight_total is not None:
@@ -132,7 +133,7 @@ class CrossValidation(Resampler):
                 f"folds={self.folds}. Lower folds."
             )
 
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Work:
+    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
         if given is not None:
             if self.interval is not None:
                 raise ValueError("interval='nested' draws its own splits; got indices. Use one of the two.")
@@ -142,41 +143,34 @@ class CrossValidation(Resampler):
                 fold_splits(problem.sample, self.folds, self.stratified, groups, child(problem.seed, SPLITS, repeat))
                 for repeat in range(self.repeats)
             ]
-        self._n_partitions = len(partitions)
-        self._n_splits = sum(len(partition) for partition in partitions)
-        tasks = [split for partition in partitions for split in partition]
-        if self.interval is not None:
-            tasks += [split for partition in partitions for split in pair_splits(partition)]
-        return Work(problem.judge, tasks, "cross-validation")
+        splits = [split for partition in partitions for split in partition]
+        pairs = [] if self.interval is None else [pair for one in partitions for pair in pair_splits(one)]
+        work = Work(problem.judge, [*splits, *pairs], "cross-validation")
+        return Run(problem, work, last=len(splits), n_partitions=len(partitions))
 
-    def _splits(self) -> list[Split]:
-        return list(self._work.tasks[: self._n_splits])
-
-    def _judgements(self) -> list[Judgement]:
-        return list(self._work.results[: self._n_splits])
-
-    def _conclude(self) -> ErrorEstimate:
-        judgements = self._judgements()
-        sample = self._problem.sample
+    def _conclude(self, run: Run) -> ErrorEstimate:
+        judgements, splits = run.judgements, run.splits
+        sample = run.problem.sample
         n = len(sample.codes)
-        whole = len(judgements) == self._n_splits
-        combined = mean_over_splits(judgements, sample.weights, self._n_partitions if whole else 1)
-        sizes = np.array([len(split.train) for split in self._splits()])
+        whole = len(judgements) == len(splits)
+        combined = mean_over_splits(judgements, sample.weights, run.n_partitions if whole else 1)
+        sizes = np.array([len(split.train) for split in splits])
         support = None
-        if self.interval is not None and self._work.is_done:
-            pairs = list(self._work.results[self._n_splits :])
+        if self.interval is not None and run.work.is_done:
+            pairs = list(run.work.results[len(splits) :])
             center, std_error = nested_interval(judgements, pairs, self.folds, n)
             support = NestedSupport(f"error of the classifier trained on all {n} points", center, std_error)
         return self._estimate(
+            run,
             combined,
             judgements,
             estimand=rule_at(sizes, n),
             exact=False,
-            n_refits=len(self._work.results),
+            n_refits=len(run.work.results),
             method=f"mean over {len(judgements)} splits",
             support=support,
             no_interval=NO_CV_INTERVAL,
-            no_std_error="" if self._n_partitions > 1 else "one partition; use repeats to see its noise",
+            no_std_error="" if run.n_partitions > 1 else "one partition; use repeats to see its noise",
         )
 
 

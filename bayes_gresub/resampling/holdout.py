@@ -14,7 +14,8 @@ from bayes_gresub.estimate import THIS_CLASSIFIER, ErrorEstimate
 from bayes_gresub.intervals import BinomialSupport, BoundedMeanSupport, Support
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.smoothed import SmoothedMeasure
-from bayes_gresub.seeds import Seed
+from bayes_gresub.resampling.base import check_seed
+from bayes_gresub.seeds import Seed, seed_sequence
 
 
 class TestSet(BaseEstimator):
@@ -82,12 +83,17 @@ class TestSet(BaseEstimator):
                 f"measure must be one that can be centred at test points, such as Empirical() or Bolstered(); got "
                 f"{measure!r}."
             )
+        check_seed(self.random_state)
         learned = hasattr(measure, "classes_")
         seed = self.random_state if random_state is None else random_state
         if learned:
             estimate = measure.error(classifier, self.X, self.y, sample_weight=self.sample_weight, random_state=seed)
         else:
-            measure = clone(measure).fit(self.X, self.y, sample_weight=self.sample_weight)
+            measure = clone(measure)
+            if measure.random_state is None:
+                seed = seed_sequence(seed)
+                measure.set_params(random_state=seed)
+            measure.fit(self.X, self.y, sample_weight=self.sample_weight)
             estimate = measure.error(classifier, random_state=seed)
         support, no_interval = self._support(estimate, measure, learned)
         how = replace(

@@ -9,7 +9,7 @@ import numpy as np
 from bayes_gresub.components import Ints
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.resampling.averages import mean_over_splits
-from bayes_gresub.resampling.base import Resampler
+from bayes_gresub.resampling.base import Resampler, Run
 from bayes_gresub.resampling.cross_validation import rule_at
 from bayes_gresub.resampling.problem import Problem
 from bayes_gresub.resampling.splits import Split, left_out_splits
@@ -61,15 +61,16 @@ class LeaveOneOut(Resampler):
         self.progress = progress
         self.random_state = random_state
 
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Work:
+    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
         tasks = left_out_splits(problem.sample, groups) if given is None else given
-        return Work(problem.judge, tasks, "leave-one-out")
+        return Run(problem, Work(problem.judge, tasks, "leave-one-out"))
 
-    def _conclude(self) -> ErrorEstimate:
-        judgements = self._judgements()
-        sample = self._problem.sample
-        sizes = np.array([len(split.train) for split in self._splits()])
+    def _conclude(self, run: Run) -> ErrorEstimate:
+        judgements = run.judgements
+        sample = run.problem.sample
+        sizes = np.array([len(split.train) for split in run.splits])
         return self._estimate(
+            run,
             mean_over_splits(judgements, sample.weights),
             judgements,
             estimand=rule_at(sizes, len(sample.codes)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -61,23 +63,31 @@ class Problem:
 
     def judge(self, number: int, split: Split) -> Judgement:
         """Train the rule on one part of a split and judge it at the other."""
-        try:
+        with self.naming(number, split):
             points, counts = np.unique(split.train, return_counts=True)
             # A point drawn twice counts twice, but is no neighbour of itself.
             repeated = counts if counts.max() > 1 else None
-            part = self.sample.part(points, repeated)
+            seed = child(self.seed, PARTS, 0, number)
+            # The measure first: what is wrong with it shows before a fit is spent.
             weighted = self.weight_total is not None or repeated is not None
-            classifier = self.train(split.train, number)
-            return self._judge(classifier, part, weighted, split.test, number, at_training=False)
-        except Exception as error:
-            error.add_note(self._where(number, split))
-            raise
+            measure = clone(self.measure).fit_part(self.sample.part(points, repeated), weighted, seed)
+            return self._judge(measure, self.train(split.train, number), split.test, seed, at_training=False)
 
     def judge_apparent(self) -> Judgement:
         """Judge the rule trained on the whole sample at the points it was trained on."""
-        everyone = np.arange(len(self.sample.codes))
-        classifier = self.train(everyone) if self.classifier is None else self.classifier
-        return self._judge(classifier, self.sample, self.weight_total is not None, everyone, 0, at_training=True)
+        seed = child(self.seed, PARTS, 1)
+        measure = clone(self.measure).fit_part(self.sample, self.weight_total is not None, seed)
+        return self._judge(measure, self.train_whole(), np.arange(len(self.sample.codes)), seed, at_training=True)
+
+    def train_whole(self) -> Any:
+        """Return the rule trained on the whole sample, that of the caller where there is one."""
+        if self.classifier is not None:
+            return self.classifier
+        try:
+            return self.train(np.arange(len(self.sample.codes)))
+        except Exception as error:
+            error.add_note(f"in the fit to all {len(self.sample.codes)} points.")
+            raise
 
     def train(self, positions: Ints, number: int | None = None) -> Any:
         """Return the rule trained on some points, the whole sample's training having a seed of its own."""
@@ -90,19 +100,28 @@ class Problem:
             child(self.seed, RULES, *key),
         )
 
+    @contextmanager
+    def naming(self, number: int, split: Split) -> Iterator[None]:
+        """Add to an exception which split it comes from."""
+        try:
+            yield
+        except Exception as error:
+            present = np.unique(self.sample.codes[split.train])
+            note = f"in split {number}: {len(split.train)} points to train on, {len(split.test)} held out"
+            if len(present) < len(self.sample.classes):
+                classes = self.sample.classes[present].tolist()
+                note += f"; the points to train on hold only {classes!r}. Use stratified folds, or fewer"
+            error.add_note(f"{note}.")
+            raise
+
     def _judge(
-        self, classifier: Any, part: Sample, weighted: bool, points: Ints, number: int, at_training: bool
+        self,
+        measure: SmoothedMeasure,
+        classifier: Any,
+        points: Ints,
+        seed: np.random.SeedSequence,
+        at_training: bool,
     ) -> Judgement:
-        seed = child(self.seed, PARTS, int(at_training), number)
-        measure = clone(self.measure).fit_part(part, weighted, seed)
         masses, how, classes = measure.masses_about(classifier, self.sample.part(points), seed, at_training)
         _, space = measure._describe()
         return Judgement(points, masses, classes, how.method, space, how.exact, len(points) + how.n_predicted)
-
-    def _where(self, number: int, split: Split) -> str:
-        present = np.unique(self.sample.codes[split.train])
-        note = f"in split {number}: {len(split.train)} points to train on, {len(split.test)} held out"
-        if len(present) < len(self.sample.classes):
-            classes = self.sample.classes[present].tolist()
-            note += f"; the points to train on hold only {classes!r}. Use stratified folds, or fewer"
-        return note + "."

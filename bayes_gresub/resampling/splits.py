@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,13 @@ def read_groups(groups: ArrayLike | None, sample: Sample) -> Ints | None:
     given = np.asarray(groups)
     if given.shape != (sample.n_given,):
         raise ValueError(f"groups must name one group per row of X; got shape {given.shape} for {sample.n_given} rows.")
-    names, codes = np.unique(given[sample.rows], return_inverse=True)
+    missing = given.dtype.kind == "O" and any(name is None or name != name for name in given)
+    if missing or (given.dtype.kind == "f" and np.isnan(given).any()):
+        raise ValueError("groups must not hold missing names. Give points that belong to no group one each.")
+    try:
+        names, codes = np.unique(given[sample.rows], return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"groups must hold names of one type; got a mixture ({error}).") from error
     if len(names) < 2:
         raise ValueError("groups must hold at least two groups; got one, so nothing could be held out.")
     return np.asarray(codes, dtype=np.intp)
@@ -54,6 +61,12 @@ def fold_splits(
     if folds > units:
         what = "points" if groups is None else "groups"
         raise ValueError(f"folds must be at most the number of {what}; got folds={folds} with {units}. Lower folds.")
+    counts = np.bincount(sample.codes, minlength=len(sample.classes))
+    if stratified and folds > counts.max():
+        raise ValueError(
+            "folds must be at most the number of points in the largest class where they are stratified; got "
+            f"folds={folds} with {counts.max()} points. Lower folds, or use stratified=False."
+        )
     kinds = {
         (True, False): StratifiedKFold,
         (False, False): KFold,
@@ -61,7 +74,10 @@ def fold_splits(
         (False, True): GroupKFold,
     }
     splitter = kinds[stratified, groups is not None](folds, shuffle=True, random_state=as_int(seed))
-    parts = list(splitter.split(np.zeros(len(sample.codes)), sample.codes, groups))
+    with warnings.catch_warnings():
+        # A fold without points of a rare class is no harm here: its points count where they are held out.
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        parts = list(splitter.split(np.zeros(len(sample.codes)), sample.codes, groups))
     if any(len(test) == 0 for _, test in parts):
         raise ValueError(
             f"folds={folds} leaves a fold empty, because the groups are too unequal to share out. Lower folds."
@@ -122,8 +138,8 @@ def bootstrap_splits(
         else:
             rarest = sample.classes.tolist()[distinct.argmin()]
             raise ValueError(
-                f"{_TRIES} resamples in a row lost class {rarest!r} or left no point out. Add points of this class, "
-                "use sampling='separate' where the class sizes were fixed by design, or use CrossValidation."
+                f"{_TRIES} resamples in a row lost class {rarest!r} or left no point out. Add points of this class, or "
+                "use CrossValidation."
             )
         splits.append(Split(train, np.flatnonzero(~inside)))
     return splits, redrawn
@@ -145,12 +161,25 @@ def holdout_splits(
             )
     else:
         kind = ShuffleSplit
+    n = len(counts) if groups is None else 1
+    units = len(sample.codes) if groups is None else int(groups.max()) + 1
+    held = int(np.ceil(test_size * units))
+    if not n <= held <= units - n:
+        raise ValueError(
+            f"test_size must leave at least {n} of {units} {'points' if groups is None else 'groups'} on either side; "
+            f"got test_size={test_size:g}, which holds out {held}."
+        )
     splitter = kind(repeats, test_size=test_size, random_state=as_int(child(seed, SPLITS)))
     return [Split(train, test) for train, test in splitter.split(np.zeros(len(sample.codes)), sample.codes, groups)]
 
 
 def given_splits(indices: Iterable[Any], sample: Sample, groups: Ints | None) -> list[Split]:
     """Return the splits that the user names: pairs (train, test), or training rows alone, the rest being held out."""
+    if isinstance(indices, str) or not isinstance(indices, Iterable):
+        raise TypeError(
+            f"indices must be a list of splits; got {indices!r}. Use list(splitter.split(X, y)) for one of "
+            "scikit-learn's splitters."
+        )
     position = np.full(sample.n_given, -1, dtype=np.intp)
     position[sample.rows] = np.arange(len(sample.rows))
     splits = []
@@ -161,6 +190,8 @@ def given_splits(indices: Iterable[Any], sample: Sample, groups: Ints | None) ->
                 f"indices must hold out points that are not trained on; entry {number} has row "
                 f"{int(train[np.isin(train, test)][0])} on both sides."
             )
+        if len(np.unique(test)) < len(test):
+            raise ValueError(f"indices must hold out a row once; entry {number} names one twice.")
         # Rows of weight zero are not in the sample.
         kept = Split(*(found[found >= 0] for found in (position[train], position[test])))
         if len(kept.train) == 0 or len(kept.test) == 0:
@@ -200,14 +231,29 @@ def _strata(sample: Sample, groups: Ints | None, within_class: bool) -> list[Int
 
 
 def _read_entry(entry: Any, number: int, n: int) -> tuple[Ints, Ints]:
-    is_pair = isinstance(entry, tuple | list) and len(entry) == 2 and all(np.ndim(part) == 1 for part in entry)
-    parts = [np.asarray(part) for part in (entry if is_pair else [entry])]
+    is_pair = isinstance(entry, tuple | list) and len(entry) == 2 and all(_length(part) is not None for part in entry)
+    wrong = (
+        f"indices must hold row numbers from 0 to {n - 1}, as pairs (train, test) or as rows to train on; entry "
+        f"{number} does not: "
+    )
+    try:
+        parts = [np.asarray(part) for part in (entry if is_pair else [entry])]
+    except ValueError as error:
+        raise ValueError(f"{wrong}{_shown(entry)}.") from error
+    # An empty list has no type of its own; that it names no point is said elsewhere.
+    parts = [part.astype(np.intp) if part.size == 0 else part for part in parts]
     for part in parts:
         if part.ndim != 1 or part.dtype.kind not in "iu" or (part.size and (part.min() < 0 or part.max() >= n)):
-            raise ValueError(
-                f"indices must hold row numbers from 0 to {n - 1}, as pairs (train, test) or as rows to train on; "
-                f"entry {number} does not."
-            )
+            raise ValueError(f"{wrong}{_shown(entry)}.")
     train = parts[0].astype(np.intp)
     test = parts[1].astype(np.intp) if is_pair else np.setdiff1d(np.arange(n), train)
     return train, test
+
+
+def _length(part: Any) -> int | None:
+    return len(part) if hasattr(part, "__len__") and not isinstance(part, str) else None
+
+
+def _shown(entry: Any) -> str:
+    text = " ".join(repr(entry).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

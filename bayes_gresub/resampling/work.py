@@ -16,17 +16,27 @@ _SHOWN_AFTER = 2.0
 class Interrupted(KeyboardInterrupt):
     """Work was interrupted; `partial` is what the parts done so far say, or None where they say nothing yet.
 
+    It is computed when it is asked for, so that the interrupt itself takes no time.
+
     Examples
     --------
     >>> import bayes_gresub as bg
-    >>> stop = bg.Interrupted("stopped after 3 of 10 fits", partial=0.25)
+    >>> stop = bg.Interrupted("stopped after 3 of 10 fits", lambda: 0.25)
     >>> stop.partial
     0.25
     """
 
-    def __init__(self, message: str, partial: Any = None) -> None:
+    def __init__(self, message: str, partial: Callable[[], Any] | None = None) -> None:
         super().__init__(message)
-        self.partial = partial
+        self._partial = partial
+
+    @property
+    def partial(self) -> Any:
+        """Return what the parts done so far say, or None."""
+        return None if self._partial is None else self._partial()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _interrupted, (str(self), self.partial)
 
 
 @dataclass(eq=False)
@@ -71,10 +81,13 @@ class Work:
         return iter(Parallel(n_jobs=n_jobs, return_as="generator")(calls))
 
 
+def _interrupted(message: str, partial: Any) -> Interrupted:
+    return Interrupted(message, lambda: partial)
+
+
 def _bar(what: str, done: int, total: int, progress: bool | None) -> Any:
     from tqdm.std import tqdm
 
-    if progress is None:
-        progress = sys.stderr.isatty() or "ipykernel" in sys.modules
-    delay = _SHOWN_AFTER if progress else 0
-    return tqdm(desc=what, initial=done, total=total, disable=not progress, delay=delay, leave=False, unit="fit")
+    shown = (sys.stderr.isatty() or "ipykernel" in sys.modules) if progress is None else progress
+    delay = _SHOWN_AFTER if progress is None else 0
+    return tqdm(desc=what, initial=done, total=total, disable=not shown, delay=delay, leave=False, unit="fit")
