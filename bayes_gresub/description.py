@@ -35,10 +35,13 @@ def describe(estimator: Any, **parts: Any) -> str:
     return f"{type(estimator).__name__}({', '.join(shown)})"
 
 
+_ANY = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+
+
 @lru_cache(maxsize=256)
 def _defaults(kind: Any) -> dict[str, Any]:
     parameters = inspect.signature(kind.__init__).parameters.values()
-    return {p.name: p.default for p in parameters if p.name != "self" and p.kind is not p.VAR_KEYWORD}
+    return {p.name: p.default for p in parameters if p.name != "self" and p.kind not in _ANY}
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -75,7 +75,7 @@ def plot_estimates(
     if refitted:
         ax.plot([], [], "o", color=ORANGE, markerfacecolor="white", label="refits the rule")
     if supported:
-        ax.plot([], [], color=GREY, linewidth=4, alpha=0.4, label=f"{level:.0%} interval")
+        ax.plot([], [], color=GREY, linewidth=4, alpha=0.4, label=f"{100 * level:g}% interval")
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlim(left=0)

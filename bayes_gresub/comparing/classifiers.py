@@ -23,6 +23,8 @@ NOT_FROM_TRAINING = (
     "and is truly better in none of 200. Use by=TestSet(...), by=CrossValidation(...), or a Bayesian measure"
 )
 
+DIFFERENCE = "difference of the errors of two classifiers on the population the sample came from"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassifierComparison:
@@ -61,7 +63,7 @@ class ClassifierComparison:
         lines = [
             f"ClassifierComparison: {says}",
             f"  errors      {first:.4f} and {second:.4f}, difference {self.difference:+.4f}",
-            f"  {self.interval.level:.0%} interval {low:+.4f} to {high:+.4f}, {self.interval.method}",
+            f"  {100 * self.interval.level:g}% interval {low:+.4f} to {high:+.4f}, {self.interval.method}",
         ]
         if self.p_value is not None:
             lines.append(f"  p-value     {self.p_value:.3g} of no difference")
@@ -106,7 +108,7 @@ def compare_classifiers(
         For cross-validation.
     level : float, default 0.95
     random_state : int, SeedSequence, Generator or None
-        For cross-validation without a seed of its own.
+        For cross-validation or a measure without a seed of its own.
 
     References
     ----------
@@ -145,7 +147,9 @@ def _at_test_points(first: Any, second: Any, by: TestSet, level: float) -> Class
     one, other = (by.error(classifier, random_state=seed) for classifier in (first, second))
     if one.support is None or one.contributions is None or other.contributions is None or one.point_weights is None:
         raise ValueError(f"this test set supports no interval, hence no comparison: {one.no_interval}.")
-    target = f"difference of the errors of two classifiers: {THIS_CLASSIFIER}"
+    smoothed = one.support.target != THIS_CLASSIFIER
+    target = "difference of the mean error masses of this measure about a point of the population"
+    target = target if smoothed else DIFFERENCE
     gaps = one.contributions - other.contributions
     assumptions = one.support.assumptions
     if one.support.name == "clopper-pearson":
@@ -176,10 +180,11 @@ def _on_shared_folds(
             "bolstering points held out adds a bias that differs between classifiers."
         )
     folds = CrossValidation(**{**by.get_params(deep=False), "interval": None})
-    seed = seed_sequence(by.random_state if random_state is None else random_state)
+    seed = seed_sequence(random_state if by.random_state is None else by.random_state)
     one = folds.error(first, X, y, groups=groups, random_state=seed)
     errors, shared = folds.split_errors_, folds.indices_
-    other = folds.error(second, X, y, groups=groups, indices=shared, random_state=seed)
+    # The same seed splits the same points in the same way.
+    other = folds.error(second, X, y, groups=groups, random_state=seed)
     gaps = errors - folds.split_errors_
     held = np.array([[len(train), len(test)] for train, test in shared], dtype=float).mean(axis=0)
     variance = float((1 / len(gaps) + held[1] / held[0]) * gaps.var(ddof=1))
@@ -199,7 +204,7 @@ def _on_shared_folds(
 
 
 def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state: Seed) -> ClassifierComparison:
-    seed = seed_sequence(by.random_state if random_state is None else random_state)
+    seed = seed_sequence(random_state if by.random_state is None else by.random_state)
     one, other = (by.error(classifier, random_state=seed) for classifier in (first, second))
     draws = one.draws, other.draws
     if draws[0] is None or draws[1] is None:
@@ -211,7 +216,7 @@ def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state
         float(high),
         level,
         "equal-tailed credible interval from joint posterior draws",
-        f"difference of the errors of two classifiers: {THIS_CLASSIFIER}",
+        DIFFERENCE,
         "the model and its prior hold",
     )
     probability = float((gaps < 0).mean() + 0.5 * (gaps == 0).mean())
@@ -222,7 +227,7 @@ def _bonett_price(only_first: int, only_second: int, n: int, level: float) -> tu
     """Return the adjusted Wald interval of a difference of paired proportions: one more of each discordant pair."""
     one, other = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
     half = float(stats.norm.ppf((1 + level) / 2)) * np.sqrt((one + other - (one - other) ** 2) / (n + 2))
-    return max(-1.0, one - other - half), min(1.0, one - other + half)
+    return max(-1.0, float(one - other - half)), min(1.0, float(one - other + half))
 
 
 def _entropy(p: float, q: float) -> float:

@@ -20,6 +20,7 @@ from bayes_gresub.measures.base import Measure
 from bayes_gresub.registry import estimators as registered
 from bayes_gresub.registry import make_estimator
 from bayes_gresub.resampling import Bootstrap, Calibrated, Interrupted, Resampler, TestSet
+from bayes_gresub.resampling.splits import read_groups
 from bayes_gresub.seeds import RULES, Seed, child, seed_sequence
 
 
@@ -80,8 +81,9 @@ def compare(
     check_level(level)
     seed = seed_sequence(random_state)
     sample = read_sample(X, y, sample_weight)
+    read_groups(groups, sample)
     chosen = _chosen(estimators, seed, n_jobs, progress)
-    test_set = _test_set(test, seed)
+    test_set = _test_set(test, chosen)
     notes = [INVISIBLE_CHOICES, *_notes(chosen)]
     if is_fitted(classifier):
         notes.append("The classifier came fitted: rows without refits judge it as it is, the others refit a clone.")
@@ -91,7 +93,7 @@ def compare(
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
         everyone = np.arange(len(sample.codes))
         judged = trained(classifier, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
-    task = _Task(classifier, judged, X, y, sample_weight, groups)
+    task = _Task(classifier, judged, X, y, sample_weight, groups, seed)
     rows: list[Row] = []
     subject = f"{_named(classifier)} on {len(sample.codes)} points"
     try:
@@ -110,14 +112,24 @@ def compare(
 class _Task:
     """One classifier and its data, and the resamples that several rows share."""
 
-    def __init__(self, rule: Any, classifier: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def __init__(
+        self,
+        rule: Any,
+        classifier: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        seed: np.random.SeedSequence,
+    ) -> None:
         self.rule = rule
         self.classifier = classifier
         self.X = X
         self.y = y
         self.sample_weight = sample_weight
         self.groups = groups
-        self.shared: dict[str, tuple[dict[str, ErrorEstimate], float]] = {}
+        self.seed = seed
+        self.shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = {}
 
     def row(self, name: str, estimator: Any, everyone: Mapping[str, Any]) -> Row:
         started = perf_counter()
@@ -136,7 +148,7 @@ class _Task:
 
     def _estimate(self, estimator: Any) -> ErrorEstimate:
         if isinstance(estimator, TestSet):
-            return estimator.error(self.classifier)
+            return estimator.error(self.classifier, random_state=self.seed if estimator.random_state is None else None)
         if isinstance(estimator, Measure):
             return estimator.fit(self.X, self.y, sample_weight=self.sample_weight).error(self.classifier)
         estimate: ErrorEstimate = estimator.error(self.rule, self.X, self.y, **self._arguments())
@@ -144,13 +156,20 @@ class _Task:
 
     def _bootstrap(self, estimator: Bootstrap, everyone: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
         """Return an estimate and the seconds of its resamples, which all kinds share that differ in nothing else."""
-        key = _sharing(estimator)
+        estimator._check_parameters()
+        key = str(_sharing(estimator))
         if key not in self.shared:
             started = perf_counter()
             kinds = [one.kind for one in everyone.values() if isinstance(one, Bootstrap) and _sharing(one) == key]
-            found = estimator.errors(self.rule, self.X, self.y, kinds or [estimator.kind], **self._arguments())
+            found: dict[str, ErrorEstimate] | Exception
+            try:
+                found = estimator.errors(self.rule, self.X, self.y, kinds, **self._arguments())
+            except Exception as error:  # the other kinds would fail in the same fits
+                found = error
             self.shared[key] = found, perf_counter() - started
         found, seconds = self.shared[key]
+        if isinstance(found, Exception):
+            raise found
         return found[estimator.kind], seconds
 
     def _arguments(self) -> dict[str, Any]:
@@ -169,7 +188,12 @@ def _notes(chosen: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def _sharing(estimator: Bootstrap) -> str:
+def _sharing(estimator: Bootstrap) -> str | None:
+    """Return what bootstraps must have in common to share resamples; None where one cannot be run at all."""
+    try:
+        estimator._check_parameters()
+    except (TypeError, ValueError):
+        return None
     parameters = estimator.get_params(deep=True)
     return repr(sorted((name, repr(value)) for name, value in parameters.items() if name != "kind"))
 
@@ -184,7 +208,7 @@ def _chosen(estimators: Any, seed: np.random.SeedSequence, n_jobs: int | None, p
     if isinstance(estimators, Mapping):
         pairs = [(str(name), one) for name, one in estimators.items()]
     elif isinstance(estimators, Iterable):
-        pairs = [(one if isinstance(one, str) else describe(one), one) for one in estimators]
+        pairs = [(_label(one), one) for one in estimators]
     else:
         raise TypeError(f"estimators must be names, estimators or a dict of them; got {estimators!r}.")
     chosen: dict[str, Any] = {}
@@ -202,6 +226,12 @@ def _chosen(estimators: Any, seed: np.random.SeedSequence, n_jobs: int | None, p
     return chosen
 
 
+def _label(estimator: Any) -> str:
+    if isinstance(estimator, str):
+        return estimator
+    return describe(estimator) if isinstance(estimator, Measure | Resampler) else repr(estimator)
+
+
 def _prepared(estimator: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> Any:
     made = clone(estimator)
     parameters = made.get_params(deep=False)
@@ -210,14 +240,18 @@ def _prepared(estimator: Any, seed: np.random.SeedSequence, n_jobs: int | None, 
     return made.set_params(**unset)
 
 
-def _test_set(test: Any, seed: np.random.SeedSequence) -> TestSet | None:
+def _test_set(test: Any, chosen: Mapping[str, Any]) -> TestSet | None:
     if test is None:
         return None
+    if "test set" in chosen:
+        raise ValueError(
+            "estimators must have different names; got 'test set' twice, since test= is called that. Pass a dict."
+        )
     if isinstance(test, TestSet):
         return test
     if not isinstance(test, tuple | list) or len(test) != 2:
         raise TypeError(f"test must be a TestSet or a pair (X_test, y_test); got {type(test).__name__}.")
-    return TestSet(*test, random_state=seed)
+    return TestSet(*test)
 
 
 def _named(classifier: Any) -> str:

@@ -131,7 +131,7 @@ class Comparison:
         return plot_estimates(shown, reference, ax, level=self.level)
 
     def __repr__(self) -> str:
-        header = ["estimator", "error", f"{self.level:.0%} interval", "s.e.", "ms", "fits", "predicted"]
+        header = ["estimator", "error", f"{100 * self.level:g}% interval", "s.e.", "ms", "fits", "predicted"]
         body = [self._short(row) for row in self.rows]
         widths = [max(len(line[column]) for line in [header, *body]) for column in range(len(header))]
         lines = [
