@@ -85,27 +85,26 @@ def compare(
     chosen = _chosen(estimators, seed, n_jobs, progress)
     test_set = _test_set(test, chosen)
     notes = [INVISIBLE_CHOICES, *_notes(chosen)]
-    if is_fitted(classifier):
-        notes.append("The classifier came fitted: rows without refits judge it as it is, the others refit a clone.")
-        judged = classifier
-    else:
-        check_rule(classifier)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
-        everyone = np.arange(len(sample.codes))
-        judged = trained(classifier, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
-    task = _Task(classifier, judged, X, y, sample_weight, groups, seed)
-    rows: list[Row] = []
     subject = f"{_named(classifier)} on {len(sample.codes)} points"
+    rows: list[Row] = []
+    total = len(chosen) + (test_set is not None)
     try:
+        if is_fitted(classifier):
+            notes.append("The classifier came fitted: rows without refits judge it as it is, the others refit a clone.")
+            judged = classifier
+        else:
+            check_rule(classifier)
+            weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
+            everyone = np.arange(len(sample.codes))
+            judged = trained(classifier, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
+        task = _Task(classifier, judged, X, y, sample_weight, groups, seed)
         for name, estimator in chosen.items():
             rows.append(task.row(name, estimator, chosen))
         if test_set is not None:
             rows.append(task.row("test set", test_set, {}))
     except KeyboardInterrupt as stop:
-        done = Comparison(tuple(rows), subject, (*notes, f"Interrupted: {len(rows)} of {len(chosen)} done."), level)
-        raise Interrupted(
-            f"stopped after {len(rows)} of {len(chosen)} estimators; partial has them.", lambda: done
-        ) from stop
+        done = Comparison(tuple(rows), subject, (*notes, f"Interrupted: {len(rows)} of {total} rows done."), level)
+        raise Interrupted(f"stopped after {len(rows)} of {total} rows; partial has them.", lambda: done) from stop
     return Comparison(tuple(rows), subject, tuple(notes), level)
 
 
@@ -216,20 +215,25 @@ def _chosen(estimators: Any, seed: np.random.SeedSequence, n_jobs: int | None, p
         made = make_estimator(one) if isinstance(one, str) else one
         if isinstance(made, type) or not isinstance(made, Measure | Resampler):
             raise TypeError(
-                f"estimators must hold measures and resamplers or their names; got {made!r}. A TestSet goes to test=."
+                f"estimators must hold measures and resamplers or their names; got {_type(made)}. A TestSet goes to "
+                "test=."
             )
         if name in chosen:
-            raise ValueError(f"estimators must have different names; got {name!r} twice. Pass a dict to name them.")
+            raise ValueError(f"estimators must have different names; got {name!r} twice. Rename one, in a dict.")
         chosen[name] = _prepared(made, seed, n_jobs, progress)
     if not chosen:
         raise ValueError("estimators must name at least one; got none.")
     return chosen
 
 
+def _type(thing: Any) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
+
+
 def _label(estimator: Any) -> str:
     if isinstance(estimator, str):
         return estimator
-    return describe(estimator) if isinstance(estimator, Measure | Resampler) else repr(estimator)
+    return describe(estimator) if isinstance(estimator, Measure | Resampler) else type(estimator).__name__
 
 
 def _prepared(estimator: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> Any:
@@ -245,7 +249,7 @@ def _test_set(test: Any, chosen: Mapping[str, Any]) -> TestSet | None:
         return None
     if "test set" in chosen:
         raise ValueError(
-            "estimators must have different names; got 'test set' twice, since test= is called that. Pass a dict."
+            "estimators must have different names; got 'test set' twice, since test= is called that. Rename it."
         )
     if isinstance(test, TestSet):
         return test

@@ -58,7 +58,7 @@ class Calibrated(Resampler):
     step : float, default 0.1
     patience : int, default 2
         Failures to fall in a row that end the search.
-    max_kappa : float, default 10
+    max_kappa : float, default 20
         Where the search ends with a warning.
     stratified : bool, default True
         Whether both parts keep the class proportions (they need not where groups are given).
@@ -97,7 +97,7 @@ class Calibrated(Resampler):
         test_size: float = 0.2,
         step: float = 0.1,
         patience: int = 2,
-        max_kappa: float = 10.0,
+        max_kappa: float = 20.0,
         stratified: bool = True,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -173,8 +173,8 @@ class Calibrated(Resampler):
         self.kappa_ = self.trace_.kappa
         if capped:
             warnings.warn(
-                f"kappa reached max_kappa={self.max_kappa:g} before the rough bias had stopped falling "
-                f"({self.trace_.rough_bias[-1]:+.3f} there). Raise max_kappa, or use a kernel with wider widths.",
+                f"kappa reached max_kappa={self.max_kappa:g} before the rough bias had clearly stopped falling; it is "
+                f"{self.trace_.rough_bias[-1]:+.3f} there. If that is much, raise max_kappa or use wider kernels.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -72,7 +72,8 @@ def search(
     """Raise kappa from 1 until the magnitude of the rough bias has failed to fall `patience` times in a row.
 
     Where the estimates are sampled, a change within two Monte-Carlo standard errors is neither a fall nor a failure:
-    the next kappas are compared with the same one, until the change shows. The choice is the kappa of the smallest
+    the next kappas are compared with the same one, until the change shows. Where the bias itself lies within two
+    standard errors of 0 it cannot fall further, and such a change is a failure. The choice is the kappa of the smallest
     magnitude seen, the first of them where there are ties.
 
     Parameters
@@ -108,6 +109,8 @@ def search(
             if noise == 0 or abs(change) > 2 * noise:
                 fails = fails + 1 if change >= 0 else 0
                 anchor = len(rows) - 1
+            elif abs(float(row[~failed].mean())) <= 2 * _noise(row[~failed]):
+                fails += 1
             if fails == patience:
                 break
     biases = np.array(rows).mean(axis=2)
@@ -121,8 +124,12 @@ def _change(before: Floats, after: Floats) -> tuple[float, float]:
     Both are of shape (repeats, replicates); repeats have random points of their own.
     """
     change = abs(float(after.mean())) - abs(float(before.mean()))
-    noise = [standard_error(gaps) for gaps in after - before]
-    return change, float(np.sqrt(np.sum(np.square(noise))) / len(noise))
+    return change, _noise(after - before)
+
+
+def _noise(values: Floats) -> float:
+    """Return the Monte-Carlo standard error of the mean of values of shape (repeats, replicates)."""
+    return float(np.sqrt(np.sum([standard_error(row) ** 2 for row in values])) / len(values))
 
 
 def failed_fits(errors: Floats, n_points: float, chance: float) -> NDArray[np.bool_]:

@@ -151,7 +151,7 @@ def test_unknown_name_lists_the_names():
 
 @pytest.mark.parametrize("twice", [["resub", "resub"], [bg.Bolstered(), bg.Bolstered()]], ids=["names", "objects"])
 def test_two_rows_of_one_name_are_refused(twice):
-    with pytest.raises(ValueError, match=r"different names; got '.*' twice. Pass a dict to name them"):
+    with pytest.raises(ValueError, match=r"different names; got '.*' twice. Rename one"):
         bg.compare(Counted(), *sample(), twice)
 
 
@@ -549,7 +549,7 @@ def partial_of_an_interrupt():
     chosen = {"resub": "resub", "bolstered": "bolstered", "cv": bg.CrossValidation(5), "loo": "loo"}
     try:
         # The base class, since an escaping KeyboardInterrupt would end the whole test run.
-        with pytest.raises(KeyboardInterrupt, match="stopped after 2 of 4 estimators") as stopped:
+        with pytest.raises(KeyboardInterrupt, match="stopped after 2 of 4 rows") as stopped:
             bg.compare(Stopped(), *sample(), chosen, random_state=0)
     finally:
         Stopped.stop_at = 0

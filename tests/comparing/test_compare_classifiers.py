@@ -320,7 +320,7 @@ def test_untrained_rule_is_refused_at_test_points():
 def test_comparison_at_test_points_errs_no_more_often_than_its_level():
     """Two features that are equally good, 400 test sets of 60 points at 80%: the rate within 4.5 s.e. above 0.2.
 
-    McNemar's and Bonett & Price's rates are at most 0.2, so that a false alarm comes in 3 of a million seeds.
+    McNemar's rate is at most 0.2, Bonett & Price's nearly 0.2: false alarms in about 3 of a million seeds each.
     """
     level, runs = 0.8, 400
     X, y = POPULATION.sample(60 * runs, random_state=3)

@@ -184,9 +184,16 @@ def test_slow_rise_is_a_failure_as_soon_as_it_shows():
 
 
 def test_noise_that_hides_everything_ends_at_the_cap():
-    hidden = [[-0.5 - 0.01 * k + sign * 0.3 * (k > 0) for sign in (1, -1)] for k in range(8)]
+    hidden = [[-2.0 - 0.01 * k + sign * 0.3 * (k > 0) for sign in (1, -1)] for k in range(8)]
     trace, capped = found_in_replicates(*hidden)
     assert (len(trace.kappas), capped) == (8, True)
+
+
+def test_bias_that_noise_hides_from_zero_cannot_fall_further():
+    """At -0.1 with a standard error of 0.1 nothing is left to gain; -0.9 before it was a clear fall."""
+    plateau = [[-0.9, -0.9], *([-0.1 + sign * 0.1 for sign in (1, -1)] for _ in range(7))]
+    trace, capped = found_in_replicates(*plateau)
+    assert (len(trace.kappas), trace.kappa, capped) == (4, 1.1, False)
 
 
 def test_biases_in_the_trace_are_means_over_replicates():
@@ -441,8 +448,10 @@ def test_bias_at_a_kappa_does_not_depend_on_which_others_are_tried():
     """Also where kappas are tried in several batches: 2.0 is the 11th of the one and the 3rd of the other."""
     traces = []
     for step in (0.1, 0.5):
-        resampler = calibrated(bg.Bolstered(bg.DiagonalGaussian(), n_points=8), step=step, max_kappa=2.0, repeats=2)
-        resampler.error(KNeighborsClassifier(3), *sample())
+        measure = bg.Bolstered(bg.DiagonalGaussian(), n_points=8)
+        resampler = calibrated(measure, step=step, max_kappa=2.0, repeats=2, patience=20)
+        with pytest.warns(UserWarning, match="kappa reached max_kappa"):
+            resampler.error(KNeighborsClassifier(3), *sample())
         traces.append(resampler.trace_)
     fine, coarse = traces
     assert len(fine.kappas) == 11
@@ -465,7 +474,7 @@ def test_pessimistic_measure_stays_as_it_is():
 
 
 def test_cap_gets_a_warning():
-    with pytest.warns(UserWarning, match=r"kappa reached max_kappa=1\.3 .* Raise max_kappa"):
+    with pytest.warns(UserWarning, match=r"kappa reached max_kappa=1\.3 .* raise max_kappa"):
         calibrated(bg.Bolstered(bg.DiagonalGaussian()), max_kappa=1.3).error(LinearDiscriminantAnalysis(), *sample())
 
 
