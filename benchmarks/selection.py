@@ -20,8 +20,8 @@ from sklearn.svm import SVC
 import bayes_gresub as bg
 from benchmarks.tables import write_table
 
-SIZE, KEPT, ROUNDS = 100, 6, 8
-NOISE_ROUNDS = 20
+SIZE, KEPT, ROUNDS = 100, 6, 5
+NOISE_ROUNDS = 10
 
 Draw = Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
 

@@ -13,6 +13,8 @@ from sklearn.model_selection import (
     GroupKFold,
     GroupShuffleSplit,
     KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
     ShuffleSplit,
     StratifiedGroupKFold,
     StratifiedKFold,
@@ -86,10 +88,9 @@ def fold_splits(
 
 
 def left_out_splits(sample: Sample, groups: Ints | None) -> list[Split]:
-    """Return the splits that hold out one point, or one group, each."""
-    units = np.arange(len(sample.codes)) if groups is None else groups
-    everyone = np.arange(len(units))
-    return [Split(everyone[units != unit], everyone[units == unit]) for unit in range(int(units.max()) + 1)]
+    """Return the splits that hold out one point, or one group, each, by scikit-learn's splitters."""
+    splitter = LeaveOneOut() if groups is None else LeaveOneGroupOut()
+    return [Split(*parts) for parts in splitter.split(np.zeros(len(sample.codes)), sample.codes, groups)]
 
 
 def bootstrap_splits(

@@ -571,7 +571,7 @@ def test_rows_left_by_an_interrupt_have_their_numbers():
 
 
 def test_partial_table_says_that_it_is_partial():
-    assert "Interrupted: 2 of 4 done." in repr(partial_of_an_interrupt().partial)
+    assert "Interrupted: 2 of 4 rows done." in repr(partial_of_an_interrupt().partial)
 
 
 # The table
