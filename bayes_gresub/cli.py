@@ -58,7 +58,7 @@ def demo(
     console.print("Classifier: StandardScaler and RBF-SVM. The estimators see the training points only.\n")
     table = Table(box=None, pad_edge=False)
     table.add_column("estimator", no_wrap=True)
-    for title in ("error", "95% in", "s.e.", "off by", "fits", "ms"):
+    for title in ("error", "interval", "MC s.e.", "off by", "fits", "ms"):
         table.add_column(title, justify="right", no_wrap=True)
     truth = result.held_out
     for row in result.comparison.rows:
@@ -79,13 +79,13 @@ def demo(
             str(how.n_refits or ""),
             f"{row.seconds * 1e3:.0f}",
         )
-    table.add_row("majority class", f"{truth.majority_class_error:.4f}", "", "", "", "", "")
+    table.add_row("majority class", f"{result.comparison['resub'].majority_class_error:.4f}", "", "", "", "", "")
     console.print(table)
     for row in result.comparison.rows:
         if row.message:
             console.print(f"{row.name}: {row.message}", markup=False)
     console.print(
-        "\n95% in: an interval, where an argument supports one. s.e.: Monte-Carlo standard error given the sample; "
+        "\ninterval: of 95%, where an argument supports one. MC s.e.: Monte-Carlo standard error given the sample; "
         "'?' where one random split does not tell. fits: how often the rule was trained anew."
     )
     console.print(

@@ -56,5 +56,5 @@ def breast_cancer_demo(size: int = 60, seed: int = 0) -> DemoResult:
     order = np.random.default_rng(seed_sequence(seed)).permutation(len(y))
     train, rest = order[:size], order[size:]
     rule = make_pipeline(StandardScaler(), SVC())
-    table = compare(rule, X[train], y[train], test=(X[rest], y[rest]), random_state=seed)
+    table = compare(rule, X[train], y[train], estimators="all", test=(X[rest], y[rest]), random_state=seed)
     return DemoResult(table, len(rest))

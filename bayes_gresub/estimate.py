@@ -34,6 +34,9 @@ NO_INTERVAL = (
     "classifier never saw, or refitting it, can support an interval; these numbers cannot"
 )
 
+NO_SPACE = "no widths or neighbours"
+"""The space of a measure that needs none."""
+
 NO_INTERVAL_ELSEWHERE = (
     "whether the points passed as X are independent of the classifier is not known here. If they are, and the measure "
     "is Empirical, a binomial interval for the number misclassified holds"
@@ -346,7 +349,8 @@ class ErrorEstimate:
         rows = [("error", value)]
         if (self.confusion_draws is not None or self.support is not None) and self.prior_known:
             interval = self.interval()
-            rows.append(("95% interval", f"{interval.low:.4f} to {interval.high:.4f}, {interval.method}"))
+            of = "" if interval.target == self.estimand else f", of the {interval.target}"
+            rows.append(("95% interval", f"{interval.low:.4f} to {interval.high:.4f}, {interval.method}{of}"))
         if self.replicate_confusions is not None:
             parts = [f"{label}: {error:.4f}" for label, error in self.per_class.items()]
             shown = parts if len(parts) <= 10 else [*parts[:9], f"... {len(parts)} classes"]
@@ -355,13 +359,10 @@ class ErrorEstimate:
                 rows.append(("majority class", f"{self.majority_class_error:.4f} for always saying the most frequent"))
         rows += [(name.replace("_", " "), f"{number:.4g}") for name, number in self.details.items()]
         fits = f"{how.n_refits} fits, " if how.n_refits else ""
-        rows += [
-            ("measured by", how.estimator),
-            ("space", how.space),
-            ("computed", f"{how.method}; {fits}{how.n_predicted} points predicted, {how.seconds * 1e3:.3g} ms"),
-            ("estimates", self.estimand),
-        ]
-        return rows
+        time = f"{how.seconds:.1f} s" if how.seconds >= 1 else f"{how.seconds * 1e3:.3g} ms"
+        how_long = f"{how.method}; {fits}{how.n_predicted} points predicted, {time}"
+        space = [] if how.space == NO_SPACE else [("space", how.space)]
+        return [*rows, ("measured by", how.estimator), *space, ("computed", how_long), ("estimates", self.estimand)]
 
     def _confusions(self) -> Floats:
         if self.replicate_confusions is None:

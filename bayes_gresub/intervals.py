@@ -28,6 +28,9 @@ class Interval:
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
 
+    def __str__(self) -> str:
+        return f"{self.low:.4f} to {self.high:.4f} ({100 * self.level:g}%, {self.method}, of the {self.target})"
+
 
 @dataclass(frozen=True)
 class Support(ABC):

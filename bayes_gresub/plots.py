@@ -73,7 +73,7 @@ def plot_estimates(
     ax.plot([], [], "o", color=BLUE, label="measure, exact")
     ax.plot([], [], "o", color=BLUE, markerfacecolor="white", label="measure, sampled, ± 2 Monte-Carlo s.e.")
     if refitted:
-        ax.plot([], [], "o", color=ORANGE, markerfacecolor="white", label="refits the rule")
+        ax.plot([], [], "o", color=ORANGE, markerfacecolor="white", label="refits the rule (filled: exact)")
     if supported:
         ax.plot([], [], color=GREY, linewidth=4, alpha=0.4, label=f"{100 * level:g}% interval")
     ax.set_yticks(range(len(names)), names)

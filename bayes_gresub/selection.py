@@ -76,7 +76,8 @@ def scorer(estimator: str | Measure, random_state: Seed = None, **parameters: An
 
     The score is minus the estimated error, so that greater is better. It is for choosing: the score of the winner is
     the best of many and therefore too good, and is never its error. Estimate that by cross-validating the whole
-    search, or on points set aside.
+    search, or on points set aside. With ordinary folds instead of `WholeSet` the measure would be fitted to each test
+    fold, and the score would be an error about those few points.
 
     Parameters
     ----------

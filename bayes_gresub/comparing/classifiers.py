@@ -20,8 +20,8 @@ from bayes_gresub.seeds import Seed, seed_sequence
 NOT_FROM_TRAINING = (
     "two classifiers cannot be compared by the error that a measure at their training points gives them: the measure "
     "favours the one that fits those points more closely. With 60 points of the paper's model 1NN then 'beats' LDA "
-    "in each of 200 samples, and is truly better in none. Use by=TestSet(...), by=CrossValidation(...), or a Bayesian "
-    "measure"
+    "in each of 200 samples, and is truly better in none. Use by=TestSet(...), by=CrossValidation(...), or a measure "
+    "with posterior draws"
 )
 
 DIFFERENCE = "difference of the errors of two classifiers on the population the sample came from"
@@ -60,17 +60,17 @@ class ClassifierComparison:
     def __repr__(self) -> str:
         low, high = self.interval
         first, second = (estimate.value for estimate in self.estimates)
-        says = {None: "open", "first": "the first errs less", "second": "the second errs less"}[self.better]
+        says = {None: "undecided", "first": "the first errs less", "second": "the second errs less"}[self.better]
         lines = [
             f"ClassifierComparison: {says}",
-            f"  errors      {first:.4f} and {second:.4f}, difference {self.difference:+.4f}",
-            f"  {100 * self.interval.level:g}% interval {low:+.4f} to {high:+.4f}, {self.interval.method}",
+            f"  errors        {first:.4f} and {second:.4f}, difference {self.difference:+.4f}",
+            f"  {f'{100 * self.interval.level:g}% interval':<13} {low:+.4f} to {high:+.4f}, {self.interval.method}",
         ]
         if self.p_value is not None:
-            lines.append(f"  p-value     {self.p_value:.3g} of no difference")
+            lines.append(f"  p-value       {self.p_value:.3g} if there were no difference")
         if self.probability is not None:
-            lines.append(f"  probability {self.probability:.3f} that the first errs less")
-        lines += [f"  of          {self.interval.target}", f"  if          {self.interval.assumptions}"]
+            lines.append(f"  probability   {self.probability:.3f} that the first errs less")
+        lines += [f"  of            {self.interval.target}", f"  if            {self.interval.assumptions}"]
         return "\n".join(lines)
 
 
@@ -93,7 +93,7 @@ def compare_classifiers(
     - `by=CrossValidation(...)`: two rules on shared folds, with Nadeau & Bengio's corrected t: over J splits with
       differences d, training on n1 and holding out n2 points, the variance of their mean is taken to be
       :math:`(1/J + n_2/n_1)\,s_d^2`.
-    - `by=` a fitted Bayesian measure: from joint posterior draws of both errors.
+    - `by=` a fitted measure with posterior draws (`has_draws`): from joint draws of both errors.
 
     Other measures are refused: contributions of training points favour whichever fits them more closely.
 
@@ -103,7 +103,7 @@ def compare_classifiers(
         Trained classifiers for a test set or a measure, rules for cross-validation.
     X, y : array-like
         The sample, for cross-validation.
-    by : TestSet, CrossValidation or Bayesian measure, optional
+    by : TestSet, CrossValidation or measure with posterior draws, optional
         `CrossValidation(10, repeats=10)` by default.
     groups : array-like, optional
         For cross-validation.
@@ -140,7 +140,7 @@ def compare_classifiers(
             raise ValueError(f"{NOT_FROM_TRAINING}.")
         _only_with_cross_validation(X, y, groups)
         return _from_draws(first, second, by, level, random_state)
-    raise TypeError(f"by must be a TestSet, a CrossValidation or a Bayesian measure; got {by!r}.")
+    raise TypeError(f"by must be a TestSet, a CrossValidation or a measure with posterior draws; got {by!r}.")
 
 
 def _at_test_points(first: Any, second: Any, by: TestSet, level: float) -> ClassifierComparison:

@@ -28,7 +28,7 @@ def compare(
     classifier: Any,
     X: ArrayLike,
     y: ArrayLike,
-    estimators: Any = "all",
+    estimators: Any = "main",
     *,
     test: Any = None,
     sample_weight: ArrayLike | None = None,
@@ -50,8 +50,9 @@ def compare(
         rows that refit use a clone of it.
     X : array-like of shape (n, d) or (n, ...)
     y : array-like of shape (n,)
-    estimators : "all", "measures", "resamplers", iterable or dict
-        Names (see `bg.estimators()`) and estimators, or a dict from any name to an estimator.
+    estimators : "main", "all", "measures", "resamplers", iterable or dict
+        "main" is all but those that are registered for comparison with the paper only. Else names (see
+        `bg.estimators()`) and estimators, or a dict from any name to an estimator.
     test : TestSet or (X_test, y_test), optional
         Independent points, which add a row.
     sample_weight, groups : array-like of shape (n,), optional
@@ -200,7 +201,9 @@ def _sharing(estimator: Bootstrap) -> str | None:
 def _chosen(estimators: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> dict[str, Any]:
     """Return new estimators by name, each with a seed."""
     kinds = {"all": None, "measures": "measure", "resamplers": "resampler"}
-    if isinstance(estimators, str) and estimators in kinds:
+    if isinstance(estimators, str) and estimators == "main":
+        estimators = [entry.name for entry in registered() if entry.main]
+    elif isinstance(estimators, str) and estimators in kinds:
         estimators = [entry.name for entry in registered(kinds[estimators])]
     elif isinstance(estimators, str | Measure | Resampler):
         estimators = [estimators]

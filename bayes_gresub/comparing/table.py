@@ -18,6 +18,11 @@ INVISIBLE_CHOICES = (
     "not refit them: put them into the rule, and trust the rows that refit."
 )
 
+LEGEND = (
+    "MC s.e.: Monte-Carlo standard error given the sample; exact where nothing is random, ? where it is unknown. "
+    "to_frame() has what each row estimates and why it has no interval."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -63,6 +68,7 @@ class Row:
                 "n_predicted": 0,
                 "exact": False,
                 "interval": "",
+                "no_interval": "",
                 "estimand": "",
                 "message": self.message,
             }
@@ -78,7 +84,8 @@ class Row:
             "n_refits": how.n_refits,
             "n_predicted": how.n_predicted,
             "exact": how.exact,
-            "interval": interval.method if interval else reason,
+            "interval": interval.method if interval else "",
+            "no_interval": reason,
             "estimand": self.estimate.estimand,
             "message": "" if known else "class probabilities are unknown; give class_prior",
         }
@@ -115,8 +122,8 @@ class Comparison:
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame, one row per estimator.
 
-        Columns: kind, estimate, low, high, std_error, seconds, n_refits, n_predicted, exact, interval (its method, or
-        why there is none), estimand, message (why the estimator failed).
+        Columns: kind, estimate, low, high, std_error (Monte-Carlo, given the sample), seconds, n_refits, n_predicted,
+        exact, interval (its method), no_interval (why there is none), estimand, message (why the estimator failed).
         """
         import pandas as pd
 
@@ -131,26 +138,43 @@ class Comparison:
         return plot_estimates(shown, reference, ax, level=self.level)
 
     def __repr__(self) -> str:
-        header = ["estimator", "error", f"{100 * self.level:g}% interval", "s.e.", "ms", "fits", "predicted"]
-        body = [self._short(row) for row in self.rows]
-        widths = [max(len(line[column]) for line in [header, *body]) for column in range(len(header))]
-        lines = [
+        lines = [self._header, *(self._short(row) for row in self.rows)]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(self._header))]
+        text = [
             "  ".join(
                 cell.ljust(width) if column == 0 else cell.rjust(width)
                 for column, (cell, width) in enumerate(zip(line, widths, strict=True))
             ).rstrip()
-            + (f"  {row.message}" if row is not None and row.message else "")
-            for line, row in zip([header, *body], [None, *self.rows], strict=True)
+            for line in lines
         ]
-        return "\n".join([f"Error of {self.subject}", "", *lines, "", *self.notes])
+        for number, row in enumerate(self.rows, 1):
+            text[number] += f"  {row.message}" if row.message else ""
+        return "\n".join([f"Error of {self.subject}", "", *text, "", LEGEND, *self.notes])
 
     def _repr_html_(self) -> str:
-        frame = self.to_frame()
-        table = frame.to_html(
-            float_format=lambda number: f"{number:.4g}", na_rep="", max_cols=None, justify="left", border=0
+        head = "".join(f"<th>{html.escape(title)}</th>" for title in [*self._header, ""])
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in [*self._short(row), row.message]) + "</tr>"
+            for row in self.rows
         )
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        return f"<p><b>Error of {html.escape(self.subject)}</b></p>{table}<ul>{notes}</ul>"
+        grouped = [*self._grouped("Estimand", "estimand"), *self._grouped("Why no interval", "no_interval")]
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in [LEGEND, *self.notes, *grouped])
+        return (
+            f"<p><b>Error of {html.escape(self.subject)}</b></p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><ul>{notes}</ul>"
+        )
+
+    @property
+    def _header(self) -> list[str]:
+        return ["estimator", "error", f"{100 * self.level:g}% interval", "MC s.e.", "ms", "fits", "predicted"]
+
+    def _grouped(self, title: str, column: str) -> list[str]:
+        """Return one note for each thing that cells of a column say, with the rows that say it."""
+        said: dict[str, list[str]] = {}
+        for row in self.rows:
+            if text := row.cells(self.level)[column]:
+                said.setdefault(text, []).append(row.name)
+        return [f"{title}: {text} ({', '.join(names)})." for text, names in said.items()]
 
     def _short(self, row: Row) -> list[str]:
         estimate = row.estimate

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayes_gresub.classifiers.inputs import Sample
 from bayes_gresub.components import Components
+from bayes_gresub.estimate import NO_SPACE
 from bayes_gresub.measures.parts import Centers
 from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.seeds import Seed
@@ -57,4 +58,4 @@ class Empirical(SmoothedMeasure):
         return Components.points(centers.features)
 
     def _describe(self) -> tuple[str, str]:
-        return "Empirical()", "no widths or neighbours"
+        return "Empirical()", NO_SPACE

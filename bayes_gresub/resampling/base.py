@@ -113,7 +113,7 @@ class Resampler(BaseEstimator, ABC):
         X : array-like of shape (n, d) or (n, ...)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            Carried to the rows trained on (the rule's fit must take it) and to those held out.
+            Carried to the rows trained on (the fit of the rule's last step must take it) and to those held out.
         groups : array-like of shape (n,), optional
             Points of one group are never on both sides of a split.
         indices : iterable, optional
@@ -169,8 +169,10 @@ class Resampler(BaseEstimator, ABC):
 
     @property
     def split_errors_(self) -> Floats:
-        """Return the error of each split that is done."""
-        return np.array([one.contributions.mean() for one in self._begun().judgements])
+        """Return the error of each split that is done, its points weighted."""
+        run = self._begun()
+        weights = run.problem.sample.weights
+        return np.array([np.average(one.contributions, weights=weights[one.points]) for one in run.judgements])
 
     @abstractmethod
     def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
@@ -204,7 +206,8 @@ class Resampler(BaseEstimator, ABC):
                 self._seconds += perf_counter() - started
             done, total = len(run.work.results), len(run.work.tasks)
             raise Interrupted(
-                f"stopped after {done} of {total} fits; partial() says what they tell, resume() does the rest.",
+                f"stopped after {done} of {total} fits. `partial` of this exception says what they tell; resume() of "
+                f"the {type(self).__name__} does the rest.",
                 self.partial if len(run.judgements) >= self._least_splits else None,
             ) from stop
 

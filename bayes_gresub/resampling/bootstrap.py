@@ -30,9 +30,9 @@ class Bootstrap(Resampler):
     the resamples that leave it out, and g the no-information rate, the error if labels and predictions were unrelated,
 
     .. math::
-        \text{zero} &= E_1 \\
-        .632 &= .368\,err + .632\,E_1 \\
-        .632+ &= .632 + (E_1' - err)\,\frac{.368 \cdot .632\,R}{1 - .368 R}, \quad
+        \hat\varepsilon_{zero} &= E_1 \\
+        \hat\varepsilon_{632} &= .368\,err + .632\,E_1 \\
+        \hat\varepsilon_{632+} &= \hat\varepsilon_{632} + (E_1' - err)\,\frac{.368 \cdot .632\,R}{1 - .368 R}, \quad
         E_1' = \min(E_1, g), \quad R = \frac{E_1' - err}{g - err}, \quad g = \sum_l p_l (1 - q_l)
 
     p and q being the frequencies of the classes and of the predictions; R is 0 unless E1 > err and g > err. The zero

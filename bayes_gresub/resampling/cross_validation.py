@@ -29,7 +29,8 @@ class CrossValidation(Resampler):
 
     .. math:: \hat\varepsilon = \frac1R \sum_{i=1}^R \nu_i(\{(x, y): \psi_i(x) \ne y\})
 
-    With the empirical measure this is ordinary cross-validation. With a smoothed one it is the paper's generalized
+    Under weights of the points a split counts by the mean weight of its points held out. With the empirical measure
+    this is ordinary cross-validation. With a smoothed one it is the paper's generalized
     cross-validation: widths and posteriors are learned on the points trained on, and centred at those held out. Such
     points need no smoothing to be honest, and bolstering them adds upward bias: about 0.05 to 0.09 with an RBF-SVM on
     the paper's model (20 to 100 points), where the plain one has 0.01 to 0.03.
@@ -98,6 +99,11 @@ class CrossValidation(Resampler):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if hasattr(self.folds, "split"):
+            raise TypeError(
+                f"folds must be a number; got {self.folds!r}. Hand the splits of a splitter to error(..., "
+                "indices=splitter.split(X, y))."
+            )
         check_whole(self.folds, "folds", 2)
         check_whole(self.repeats, "repeats", 1)
         if not isinstance(self.stratified, bool | np.bool_):

@@ -35,6 +35,7 @@ COLUMNS = [
     "n_predicted",
     "exact",
     "interval",
+    "no_interval",
     "estimand",
     "message",
 ]
@@ -111,13 +112,19 @@ def test_resamplers_means_every_registered_resampler():
     assert [row.name for row in table.rows] == RESAMPLERS
 
 
-def test_all_means_every_registered_estimator_and_is_the_default():
-    table = bg.compare(Counted(), *sample(), random_state=0)
+def test_all_means_every_registered_estimator():
+    table = bg.compare(Counted(), *sample(), "all", random_state=0)
     assert [row.name for row in table.rows] == MEASURES + RESAMPLERS
 
 
-def test_no_registered_estimator_fails_on_an_ordinary_sample():
+def test_default_leaves_out_what_is_there_for_the_paper_only():
     table = bg.compare(Counted(), *sample(), random_state=0)
+    assert [row.name for row in table.rows] == [entry.name for entry in bg.estimators() if entry.main]
+    assert not any(row.name.startswith("paper-") for row in table.rows)
+
+
+def test_no_registered_estimator_fails_on_an_ordinary_sample():
+    table = bg.compare(Counted(), *sample(), "all", random_state=0)
     assert {row.name: row.message for row in table.rows if row.message} == {}
 
 
@@ -641,7 +648,8 @@ def test_frame_tells_kinds_apart():
 def test_empty_interval_has_its_reason(name):
     row = table().to_frame().loc[name]
     assert np.isnan([row["low"], row["high"]]).all()
-    assert row["interval"].startswith("no interval is offered for this estimate: ")
+    assert row["interval"] == ""
+    assert row["no_interval"].startswith("no interval is offered for this estimate: ")
 
 
 @pytest.mark.parametrize("name", ["zero", "test set"])
@@ -783,8 +791,8 @@ def test_html_escapes_the_classifier():
 
 
 def test_html_shows_the_reason_of_an_empty_interval_whole():
-    text = read(table()._repr_html_()).text
-    assert table().to_frame().loc["cv", "interval"] in text
+    notes = read(table()._repr_html_()).text
+    assert f"Why no interval: {table().to_frame().loc['cv', 'no_interval']} (cv)." in notes
 
 
 # The figure

@@ -96,7 +96,7 @@ def test_measure_at_training_points_is_refused_with_the_reason(kind, fitted):
 
 def test_refusal_of_a_measure_names_what_to_use():
     with pytest.raises(
-        ValueError, match=r"Use by=TestSet\(\.\.\.\), by=CrossValidation\(\.\.\.\), or a Bayesian measure"
+        ValueError, match=r"Use by=TestSet\(\.\.\.\), by=CrossValidation\(\.\.\.\), or a measure with posterior draws"
     ):
         bg.compare_classifiers(trained("1nn"), trained("lda"), by=bg.Bolstered())
 
@@ -641,13 +641,13 @@ def test_interval_from_draws_has_equal_tails(level):
 
 def test_measure_that_promises_draws_and_has_none_is_refused(monkeypatch):
     monkeypatch.setattr(Drawn, "has_any", False)
-    with pytest.raises(ValueError, match="or a Bayesian measure"):
+    with pytest.raises(ValueError, match="or a measure with posterior draws"):
         bg.compare_classifiers(Judged(0.1), Judged(0.3), by=Drawn().fit(*sample()))
 
 
 def test_text_of_draws_shows_the_probability():
     compared = bg.compare_classifiers(Judged(0.1), Judged(0.3), by=Drawn().fit(*sample()), random_state=0)
-    assert "probability 1.000 that the first errs less" in repr(compared)
+    assert "probability   1.000 that the first errs less" in repr(compared)
     assert "p-value" not in repr(compared)
 
 
@@ -707,7 +707,7 @@ def test_text_tells_verdict_errors_interval_and_assumptions(by):
     text = repr(compared)
     assert text.startswith("ClassifierComparison: ")
     assert f"difference {compared.difference:+.4f}" in text
-    assert f"95% interval {compared.interval.low:+.4f} to {compared.interval.high:+.4f}" in text
+    assert f"95% interval  {compared.interval.low:+.4f} to {compared.interval.high:+.4f}" in text
     assert compared.interval.target in text
     assert compared.interval.assumptions in text
 
@@ -722,9 +722,9 @@ def verdict(low, high):
     [
         (-0.3, -0.1, "first", "the first errs less"),
         (0.1, 0.3, "second", "the second errs less"),
-        (-0.1, 0.3, None, "open"),
-        (0.0, 0.3, None, "open"),
-        (-0.3, 0.0, None, "open"),
+        (-0.1, 0.3, None, "undecided"),
+        (0.0, 0.3, None, "undecided"),
+        (-0.3, 0.0, None, "undecided"),
     ],
 )
 def test_verdict_is_open_where_the_interval_holds_zero(low, high, better, words):
@@ -759,7 +759,9 @@ WRONG_BY = {
 
 @pytest.mark.parametrize("kind", WRONG_BY)
 def test_other_ways_of_comparing_are_refused(kind):
-    with pytest.raises(TypeError, match="by must be a TestSet, a CrossValidation or a Bayesian measure; got"):
+    with pytest.raises(
+        TypeError, match="by must be a TestSet, a CrossValidation or a measure with posterior draws; got"
+    ):
         bg.compare_classifiers(FIRST, SECOND, *sample(), by=WRONG_BY[kind])
 
 
