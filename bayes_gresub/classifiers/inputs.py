@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils import _safe_indexing
 
 from bayes_gresub.components import Floats, Ints
 
@@ -40,6 +41,24 @@ class InputFormat:
         import pandas as pd
 
         return pd.DataFrame(points, columns=list(feature_names), copy=False)
+
+
+@dataclass(frozen=True)
+class RowFormat(InputFormat):
+    """The form of points that are handed on as rows of the X that was given, whatever that holds.
+
+    Their one "feature" is the number of the row. It is for classifiers that are asked for labels at these rows only.
+    """
+
+    given: Any = None
+
+    def unmoved(self) -> InputFormat:
+        """Return the same: nothing moves rows."""
+        return self
+
+    def restore(self, flat: Floats, feature_names: tuple[str, ...] | None = None) -> Any:
+        """Return these rows of X."""
+        return _safe_indexing(self.given, flat[:, 0].astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +125,8 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
         bad = ~np.isfinite(flat)
         raise ValueError(
             f"{name} must be finite; got {int(bad.sum())} NaN or infinite values, the first in row "
-            f"{int(np.argmax(bad.any(axis=1)))}. Impute or drop them."
+            f"{int(np.argmax(bad.any(axis=1)))}. Impute or drop them; where a rule is refitted, in a step of its "
+            "Pipeline."
         )
     given = array.dtype if array.dtype.kind in "biu" else None
     return flat, InputFormat(array.shape[1:], dtype, names, given)
@@ -127,7 +147,18 @@ def _holds_text(array: NDArray[Any]) -> bool:
 
 def read_sample(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
     """Return the validated sample; points of weight zero are dropped."""
-    flat, form = read_features(X)
+    return _read(*read_features(X), y, sample_weight)
+
+
+def read_rows(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
+    """Return a sample whose points are rows of X as they were given; only y and the weights are validated."""
+    given = np.asarray(X) if isinstance(X, list | tuple) else X
+    n = given.shape[0] if hasattr(given, "shape") else len(given)
+    numbers = np.arange(n, dtype=np.float64)[:, None]
+    return _read(numbers, RowFormat((), np.dtype(np.float64), given=given), y, sample_weight)
+
+
+def _read(flat: Floats, form: InputFormat, y: ArrayLike, sample_weight: ArrayLike | None) -> Sample:
     labels = read_labels(y, len(flat))
     weights = read_weights(sample_weight, len(flat))
     rows = np.flatnonzero(weights)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from bayes_gresub.classifiers.inputs import Labels
+from bayes_gresub.classifiers.inputs import Labels, Sample, read_features, read_rows
 from bayes_gresub.components import Floats
 
 
@@ -50,6 +53,22 @@ def weight_argument(rule: Any) -> str:
     return f"{prefix}sample_weight"
 
 
+def read_for_rule(rule: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
+    """Return a sample that hands a rule the rows of X as they were given: columns of any type, in their own types.
+
+    X must be numeric and finite, unless the rule prepares it itself: a Pipeline does, and so does an estimator that
+    tells scikit-learn that it takes missing values, or sparse matrices.
+    """
+    try:
+        read_features(X)
+    except (TypeError, ValueError):
+        if not hasattr(X, "__len__") and not hasattr(X, "shape"):
+            raise
+        if not _prepares(rule, sparse.issparse(X)):
+            raise
+    return read_rows(X, y, sample_weight)
+
+
 def check_rule(rule: Any) -> None:
     """Raise unless a rule can be cloned and refitted."""
     if isinstance(rule, type) or not callable(getattr(rule, "fit", None)) or not hasattr(rule, "predict"):
@@ -71,18 +90,18 @@ def check_rule(rule: Any) -> None:
         ) from error
 
 
-def is_fitted(classifier: Any) -> bool:
-    """Return whether a classifier is trained; one that does not tell counts as trained if it cannot be cloned."""
-    if isinstance(classifier, FrozenEstimator):
-        return True
-    if not hasattr(classifier, "get_params"):
+def is_fitted(classifier: Any, points: Any) -> bool:
+    """Return whether a classifier is trained: whether it says so, or predicts at these points."""
+    if isinstance(classifier, FrozenEstimator) or not hasattr(classifier, "get_params"):
         return True
     try:
         check_is_fitted(classifier)
-    except NotFittedError:
-        return False
-    except TypeError:
-        return not hasattr(classifier, "fit")
+    except (NotFittedError, TypeError):
+        # Not every classifier marks its fit as scikit-learn's do.
+        try:
+            classifier.predict(points)
+        except Exception:
+            return False
     return True
 
 
@@ -96,6 +115,18 @@ def _last_part(rule: Any) -> tuple[str, Any]:
             last = last.estimator
         else:
             return prefix, last
+
+
+def _prepares(rule: Any, is_sparse: bool) -> bool:
+    while hasattr(rule, "param_grid") or hasattr(rule, "param_distributions"):
+        rule = rule.estimator
+    if isinstance(rule, Pipeline):
+        return len(rule.steps) > 1
+    tags = getattr(rule, "__sklearn_tags__", None)
+    if tags is None:
+        return False
+    takes = get_tags(rule).input_tags
+    return bool(takes.sparse if is_sparse else takes.allow_nan)
 
 
 def _is_seed(name: str) -> bool:

@@ -195,7 +195,7 @@ def _on_shared_folds(
     if variance == 0 and mean != 0:
         raise ValueError(
             f"all {len(gaps)} splits differ by the same {mean:+.3f}, so that their spread tells nothing. Use more "
-            "folds or repeats."
+            "folds, or by=TestSet(...)."
         )
     p_value = 1.0 if mean == 0 else float(2 * law.sf(abs(mean) / np.sqrt(variance)))
     interval = Interval(

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from bayes_gresub.classifiers.inputs import read_sample
-from bayes_gresub.classifiers.training import check_rule, is_fitted, trained
+from bayes_gresub.classifiers.training import check_rule, is_fitted, read_for_rule, trained
 from bayes_gresub.comparing.table import INVISIBLE_CHOICES, Comparison, Row
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import ErrorEstimate
@@ -81,22 +80,25 @@ def compare(
     """
     check_level(level)
     seed = seed_sequence(random_state)
-    sample = read_sample(X, y, sample_weight)
+    # Rows of X as they were given; what an estimator cannot use is its row's message.
+    sample = read_for_rule(classifier, X, y, sample_weight)
     read_groups(groups, sample)
     chosen = _chosen(estimators, seed, n_jobs, progress)
     test_set = _test_set(test, chosen)
     notes = [INVISIBLE_CHOICES, *_notes(chosen)]
+    if test_set is not None:
+        notes += _overlap(X, test_set)
     subject = f"{_named(classifier)} on {len(sample.codes)} points"
     rows: list[Row] = []
     total = len(chosen) + (test_set is not None)
     try:
-        if is_fitted(classifier):
+        everyone = np.arange(len(sample.codes))
+        if is_fitted(classifier, sample.restored(everyone[:1])):
             notes.append("The classifier came fitted: rows without refits judge it as it is, the others refit a clone.")
             judged = classifier
         else:
             check_rule(classifier)
             weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
-            everyone = np.arange(len(sample.codes))
             judged = trained(classifier, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
         task = _Task(classifier, judged, X, y, sample_weight, groups, seed)
         for name, estimator in chosen.items():
@@ -186,6 +188,19 @@ def _notes(chosen: Mapping[str, Any]) -> list[str]:
     if sum(isinstance(one, Bootstrap) for one in chosen.values()) > 1:
         notes.append("Bootstrap rows that differ in kind only share their resamples, and each shows their time.")
     return notes
+
+
+def _overlap(X: Any, test_set: TestSet) -> list[str]:
+    """Return a note where test points are training points too, as far as numbers can tell."""
+    try:
+        ours, theirs = (np.asarray(points, dtype=float) for points in (X, test_set.X))
+    except (TypeError, ValueError):
+        return []
+    known = {row.tobytes() for row in ours}
+    both = sum(row.tobytes() in known for row in theirs)
+    if not both:
+        return []
+    return [f"{both} of {len(theirs)} test points are training points too: the test set is not independent of them."]
 
 
 def _sharing(estimator: Bootstrap) -> str | None:

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from bayes_gresub.classifiers.inputs import Sample, read_sample
 from bayes_gresub.classifiers.regions import check_predict
-from bayes_gresub.classifiers.training import check_rule, weight_argument
+from bayes_gresub.classifiers.training import check_rule, read_for_rule, weight_argument
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import Computation, ErrorEstimate
@@ -129,7 +129,8 @@ class Resampler(BaseEstimator, ABC):
         check_rule(rule)
         if classifier is not None:
             check_predict(classifier)
-        sample = read_sample(X, y, sample_weight)
+        measure = self._measure()
+        sample = read_for(rule, measure, X, y, sample_weight)
         if self.class_prior is not None:
             read_prior(self.class_prior, sample.classes)
         total = None
@@ -138,22 +139,25 @@ class Resampler(BaseEstimator, ABC):
             total = float(np.sum(np.asarray(sample_weight, dtype=float)))
         seed = seed_sequence(self.random_state if random_state is None else random_state)
         group_codes = read_groups(groups, sample)
-        problem = Problem(rule, sample, total, self._measure(), seed, classifier)
+        problem = Problem(rule, sample, total, measure, seed, classifier)
         self._check_problem(problem, group_codes)
         given = None if indices is None else given_splits(indices, sample, group_codes)
-        run = self._plan(problem, group_codes, given)
+        run = replace(self._plan(problem, group_codes, given), groups_given=groups is not None)
+        check_parts(run.splits, sample, measure.least_per_class)
+        run.work.seconds = perf_counter() - started
         # Only now: a call that is refused leaves the last one's results.
-        self._run, self._seconds = replace(run, groups_given=groups is not None), perf_counter() - started
-        return self._finish()
+        self._run = run
+        return self._finish(run)
 
     def resume(self) -> ErrorEstimate:
         """Do what an interrupted `error` left, and return the estimate as if nothing had happened."""
-        self._begun()
-        return self._finish()
+        return self._finish(self._begun())
 
     def partial(self) -> ErrorEstimate:
         """Return what the splits done so far say, after an interrupt."""
-        run = self._begun()
+        return self._partial(self._begun())
+
+    def _partial(self, run: Run) -> ErrorEstimate:
         if len(run.judgements) < self._least_splits:
             raise ValueError(
                 f"{len(run.work.results)} of {len(run.work.tasks)} fits are done, too few to say anything. Call "
@@ -194,22 +198,24 @@ class Resampler(BaseEstimator, ABC):
                 "Give a width per class, or leave width=None to have one estimated."
             )
 
-    def _finish(self) -> ErrorEstimate:
-        started = perf_counter()
-        run = self._run
+    def _finish(self, run: Run) -> ErrorEstimate:
         try:
             run.work.run(self.n_jobs, self.progress)
-            self._seconds += perf_counter() - started
             return self._conclude(run)
         except KeyboardInterrupt as stop:
-            if not run.work.is_done:
-                self._seconds += perf_counter() - started
             done, total = len(run.work.results), len(run.work.tasks)
             raise Interrupted(
                 f"stopped after {done} of {total} fits. `partial` of this exception says what they tell; resume() of "
                 f"the {type(self).__name__} does the rest.",
-                self.partial if len(run.judgements) >= self._least_splits else None,
+                lambda: self._partial_if_any(run),
             ) from stop
+
+    def _partial_if_any(self, run: Run) -> ErrorEstimate | None:
+        try:
+            return self._partial(run)
+        except ValueError:
+            # Too little is done: no split, or none of some class whose probability is known.
+            return None
 
     def _estimate(
         self,
@@ -251,7 +257,7 @@ class Resampler(BaseEstimator, ABC):
                 space=judgements[0].space,
                 n_predicted=sum(one.n_predicted for one in judgements),
                 n_replicates=len(values),
-                seconds=self._seconds,
+                seconds=run.work.seconds,
                 n_refits=n_refits,
             ),
             replicate_values=values,
@@ -335,6 +341,27 @@ def check_seed(random_state: Any) -> None:
             "would change. Pass it to error instead."
         )
     seed_sequence(random_state)
+
+
+def read_for(rule: Any, measure: Any, X: Any, y: Any, sample_weight: Any) -> Sample:
+    """Return the sample; where the measure asks for labels only, the rule gets the rows of X as they were given."""
+    if isinstance(measure, Empirical):
+        return read_for_rule(rule, X, y, sample_weight)
+    return read_sample(X, y, sample_weight)
+
+
+def check_parts(splits: list[Split], sample: Sample, least: int) -> None:
+    """Raise where a measure with widths could not learn them from the points that a split trains on."""
+    if least < 2:
+        return
+    for number, split in enumerate(splits):
+        counts = np.bincount(sample.codes[np.unique(split.train)], minlength=len(sample.classes))
+        if counts.min() < least:
+            label = sample.classes.tolist()[counts.argmin()]
+            raise ValueError(
+                f"this measure needs at least {least} points of every class to learn from; split {number} leaves "
+                f"{counts.min()} of class {label!r} to train on. Add points of this class, or use measure=Empirical()."
+            )
 
 
 def same_classes(judgements: list[Judgement]) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from bayes_gresub.components import Ints
 from bayes_gresub.description import describe
@@ -21,6 +23,9 @@ from bayes_gresub.resampling.zero import ZeroEstimate, influence, zero_estimate
 from bayes_gresub.seeds import Seed
 
 KINDS = ("zero", "632", "632+")
+
+_LEAST_RESAMPLES = 50
+"""Below it the delta method is mostly noise."""
 
 
 class Bootstrap(Resampler):
@@ -100,14 +105,15 @@ class Bootstrap(Resampler):
             raise ValueError(f"kinds must be a list of 'zero', '632' and '632+'; got {kinds!r}.")
         for kind in kinds:
             _check_kind(kind)
-        own = self.kind
+        # The kind that needs most is computed by a copy, and the others, its own among them, read off the same fits.
+        most = clone(self).set_params(kind=max((*kinds, self.kind), key=KINDS.index))
         try:
-            # The kind that needs most is computed, and the others, its own among them, read off the same fits.
-            self.kind = max((*kinds, own), key=KINDS.index)
-            self.error(rule, X, y, **arguments)
+            most.error(rule, X, y, **arguments)
         finally:
-            self.kind = own
-        return {kind: self._as_kind(kind, self._begun()) for kind in kinds}
+            if hasattr(most, "_run"):
+                self._run = most._run
+        run = most._begun()
+        return {kind: self._as_kind(kind, run) for kind in kinds}
 
     @property
     def n_redrawn_(self) -> int:
@@ -146,7 +152,7 @@ class Bootstrap(Resampler):
             )
         # The apparent error comes first, so that a partial result has it.
         before = [] if self.kind == "zero" else [None]
-        work = Work(_Judge(problem, len(before)), [*before, *given], "bootstrap")
+        work = Work(_Judge(problem, len(before)), [*before, *given], "bootstrap", in_parent=len(before))
         return Run(problem, work, first=len(before), n_redrawn=redrawn)
 
     _least_splits = 2
@@ -231,6 +237,8 @@ class Bootstrap(Resampler):
                 "the delta method after bootstrap is for resamples of as many points as there are, all others being "
                 "held out"
             )
+        if len(judgements) < _LEAST_RESAMPLES:
+            return None, f"the delta method after bootstrap needs at least {_LEAST_RESAMPLES} resamples"
         moves, noise = influence(zero, judgements, counts)
         center = zero.value
         if kind == "632":
@@ -238,6 +246,8 @@ class Bootstrap(Resampler):
             moves = 0.632 * moves + 0.368 * (at_points - at_points.mean()) / n
             center = 0.632 * center + 0.368 * float(at_points.mean())
             noise *= 0.632**2
+        if not moves.any():
+            return None, "no point moves the estimate: all that were held out were classified alike, right or wrong"
         variance = float(moves @ moves) - noise
         if variance <= 0:
             return None, "too few resamples for the delta method: its noise exceeds what it measures. Use more"
@@ -254,7 +264,13 @@ class _Judge:
     def __call__(self, number: int, split: Split | None) -> Judgement:
         if split is None:
             return self.problem.judge_apparent()
-        return self.problem.judge(number - self.n_before, split)
+        judgement = self.problem.judge(number - self.n_before, split)
+        # Resamples are the replicates here; those of the measure inside each are averaged.
+        return replace(judgement, masses=judgement.masses.in_replicates(1))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The classifier, which may be large, is needed in the first process only.
+        return {**self.__dict__, "problem": replace(self.problem, classifier=None)}
 
 
 def _check_kind(kind: Any) -> None:

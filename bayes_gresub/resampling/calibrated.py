@@ -151,7 +151,7 @@ class Calibrated(Resampler):
                 problem.sample, self.repeats, float(self.test_size), self.stratified, groups, problem.seed
             )
         # The fit to all points comes first: what is wrong with the measure or the classifier shows there.
-        return Run(problem, Work(_Train(problem), [None, *given], "calibration"), first=1)
+        return Run(problem, Work(_Train(problem), [None, *given], "calibration", in_parent=1), first=1)
 
     def _conclude(self, run: Run) -> ErrorEstimate:
         started = perf_counter()
@@ -169,33 +169,33 @@ class Calibrated(Resampler):
             rows = [np.broadcast_to(biases, (len(kappas), count)) for biases, _ in work.results]
             return np.stack(rows, axis=1)
 
-        self.trace_, capped = search(biases_at, failed, float(self.step), float(self.max_kappa), int(self.patience))
-        self.kappa_ = self.trace_.kappa
+        trace, capped = search(biases_at, failed, float(self.step), float(self.max_kappa), int(self.patience))
         if capped:
             warnings.warn(
                 f"kappa reached max_kappa={self.max_kappa:g} before the rough bias had clearly stopped falling; it is "
-                f"{self.trace_.rough_bias[-1]:+.3f} there. If that is much, raise max_kappa or use wider kernels.",
+                f"{trace.rough_bias[-1]:+.3f} there. If that is much, raise max_kappa or use wider kernels.",
                 UserWarning,
                 stacklevel=4,
             )
-        estimate = whole.measure.errors_at_scales(whole.classifier, [self.kappa_], random_state=whole.seed)[0]
-        chosen = int(np.flatnonzero(self.trace_.kappas == self.kappa_)[0])
+        estimate = whole.measure.errors_at_scales(whole.classifier, [trace.kappa], random_state=whole.seed)[0]
+        chosen = int(np.flatnonzero(trace.kappas == trace.kappa)[0])
         how = replace(
             estimate.computation,
             estimator=describe(self),
             exact=False,
             n_predicted=estimate.computation.n_predicted + sum(predicted),
-            seconds=self._seconds + perf_counter() - started,
+            seconds=run.work.seconds + perf_counter() - started,
             n_refits=len(repeats) + (run.problem.classifier is None),
         )
         unknown = "kappa depends on random splits; trace_.std_error shows how much its bias does"
         if not run.work.is_done:
             unknown = f"{len(repeats)} of {len(run.splits)} repeats are done"
         details = {
-            "kappa": self.kappa_,
-            "rough_bias": float(self.trace_.rough_bias[chosen]),
+            "kappa": trace.kappa,
+            "rough_bias": float(trace.rough_bias[chosen]),
             "failed_fits": float(failed.sum()),
         }
+        self.trace_, self.kappa_ = trace, trace.kappa
         return replace(estimate, computation=how, no_std_error=unknown, details=details)
 
 
@@ -245,6 +245,10 @@ class _Train:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The classifier, which may be large, is needed in the first process only.
+        return {"problem": replace(self.problem, classifier=None)}
 
     def __call__(self, number: int, split: Split | None) -> _Whole | _Repeat:
         if split is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class CrossValidation(Resampler):
     stratified : bool, default True
         Whether folds keep the class proportions, as `cross_val_score` does.
     measure : SmoothedMeasure, optional
-        `Empirical()` by default.
+        `Empirical()` by default. Its `tol` holds for each split.
     interval : None or "nested"
         "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits a repeat, which support an
         interval (Bates, Hastie & Tibshirani); the width settles with ten repeats or more.
@@ -99,7 +100,7 @@ class CrossValidation(Resampler):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if hasattr(self.folds, "split"):
+        if hasattr(self.folds, "get_n_splits"):
             raise TypeError(
                 f"folds must be a number; got {self.folds!r}. Hand the splits of a splitter to error(..., "
                 "indices=splitter.split(X, y))."
@@ -151,7 +152,7 @@ class CrossValidation(Resampler):
             ]
         splits = [split for partition in partitions for split in partition]
         pairs = [] if self.interval is None else [pair for one in partitions for pair in pair_splits(one)]
-        work = Work(problem.judge, [*splits, *pairs], "cross-validation")
+        work = Work(replace(problem, classifier=None).judge, [*splits, *pairs], "cross-validation")
         return Run(problem, work, last=len(splits), n_partitions=len(partitions))
 
     def _conclude(self, run: Run) -> ErrorEstimate:
@@ -161,11 +162,16 @@ class CrossValidation(Resampler):
         whole = len(judgements) == len(splits)
         combined = mean_over_splits(judgements, sample.weights, run.n_partitions if whole else 1)
         sizes = np.array([len(split.train) for split in splits])
-        support = None
+        support, no_interval = None, NO_CV_INTERVAL
         if self.interval is not None and run.work.is_done:
             pairs = list(run.work.results[len(splits) :])
             center, std_error = nested_interval(judgements, pairs, self.folds, n)
-            support = NestedSupport(f"error of the classifier trained on all {n} points", center, std_error)
+            if std_error > 0:
+                support = NestedSupport(f"error of the classifier trained on all {n} points", center, std_error)
+            else:
+                no_interval = (
+                    "all points held out were classified alike, right or wrong, so that their losses have no spread"
+                )
         return self._estimate(
             run,
             combined,
@@ -175,7 +181,7 @@ class CrossValidation(Resampler):
             n_refits=len(run.work.results),
             method=f"mean over {len(judgements)} splits",
             support=support,
-            no_interval=NO_CV_INTERVAL,
+            no_interval=no_interval,
             no_std_error="" if run.n_partitions > 1 else "one partition; use repeats to see its noise",
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,13 @@ class LeaveOneOut(Resampler):
         self.random_state = random_state
 
     def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
-        tasks = left_out_splits(problem.sample, groups) if given is None else given
-        return Run(problem, Work(problem.judge, tasks, "leave-one-out"))
+        if given is None:
+            given = left_out_splits(problem.sample, groups)
+            # Not in the order of rows, which may be that of classes, so that a partial result has some of each:
+            # multiples of the golden ratio spread evenly.
+            order = np.argsort(np.arange(len(given)) * ((1 + 5**0.5) / 2) % 1)
+            given = [given[number] for number in order]
+        return Run(problem, Work(replace(problem, classifier=None).judge, given, "leave-one-out"))
 
     def _conclude(self, run: Run) -> ErrorEstimate:
         judgements = run.judgements

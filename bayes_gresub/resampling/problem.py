@@ -14,6 +14,7 @@ from sklearn.base import clone
 from bayes_gresub.classifiers.inputs import Labels, Sample
 from bayes_gresub.classifiers.training import trained
 from bayes_gresub.components import Floats, Ints
+from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.outcomes import PointMasses
 from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.resampling.splits import Split
@@ -111,6 +112,8 @@ class Problem:
             if len(present) < len(self.sample.classes):
                 classes = self.sample.classes[present].tolist()
                 note += f"; the points to train on hold only {classes!r}. Use stratified folds, or fewer"
+            if not isinstance(self.measure, Empirical) and len(np.unique(split.train)) < len(split.train):
+                note += "; the measure counts points that were drawn twice by their weight"
             error.add_note(f"{note}.")
             raise
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -51,14 +52,20 @@ class Work:
     tasks : sequence
     what : str
         What the tasks are, for the progress bar.
+    in_parent : int
+        How many of the first tasks are done in this process, because what they need is not sent to others.
     results : list
         Of the tasks done, in order.
+    seconds : float
+        Spent so far.
     """
 
     function: Callable[[int, Any], Any]
     tasks: Sequence[Any]
     what: str
+    in_parent: int = 0
     results: list[Any] = field(default_factory=list)
+    seconds: float = 0.0
 
     @property
     def is_done(self) -> bool:
@@ -67,18 +74,21 @@ class Work:
 
     def run(self, n_jobs: int | None, progress: bool | None) -> None:
         """Do what is left; on an interrupt the results so far stay."""
-        first = len(self.results)
-        with _bar(self.what, first, len(self.tasks), progress) as bar:
-            for result in self._stream(first, n_jobs):
+        started, before = perf_counter(), self.seconds
+        with _bar(self.what, len(self.results), len(self.tasks), progress) as bar:
+            for result in self._stream(n_jobs):
                 self.results.append(result)
+                self.seconds = before + perf_counter() - started
                 bar.update()
 
-    def _stream(self, first: int, n_jobs: int | None) -> Iterator[Any]:
-        todo = range(first, len(self.tasks))
-        if effective_n_jobs(n_jobs) == 1 or len(todo) == 1:
-            return (self.function(number, self.tasks[number]) for number in todo)
-        calls = (delayed(self.function)(number, self.tasks[number]) for number in todo)
-        return iter(Parallel(n_jobs=n_jobs, return_as="generator")(calls))
+    def _stream(self, n_jobs: int | None) -> Iterator[Any]:
+        first, last = len(self.results), len(self.tasks)
+        alone = effective_n_jobs(n_jobs) == 1 or last - first == 1
+        shared = last if alone else max(first, self.in_parent)
+        yield from (self.function(number, self.tasks[number]) for number in range(first, shared))
+        if shared < last:
+            calls = (delayed(self.function)(number, self.tasks[number]) for number in range(shared, last))
+            yield from Parallel(n_jobs=n_jobs, return_as="generator")(calls)
 
 
 def _interrupted(message: str, partial: Any) -> Interrupted:

@@ -872,3 +872,30 @@ def test_plot_leaves_out_unknown_class_probabilities(axes):
     chosen = {"separate": bg.Bolstered(sampling="separate"), "resub": "resub"}
     ax = bg.compare(GaussianNB(), *sample(), chosen, random_state=0).plot(ax=axes)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["resub"]
+
+
+class Unmarked(ClassifierMixin, BaseEstimator):
+    """A classifier whose fit leaves no attribute with an underscore, so that scikit-learn takes it for unfitted."""
+
+    def fit(self, X, y):
+        self.model = GaussianNB().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.model.predict(X)
+
+
+def test_fitted_classifier_that_does_not_mark_its_fit_is_judged_as_it_is():
+    X, y = sample()
+    turned = Unmarked().fit(X, 1 - y)
+    assert bg.compare(turned, X, y, ["resub"])["resub"].value == bg.Empirical().fit(X, y).error(turned).value
+
+
+def test_test_points_among_the_training_points_get_a_note():
+    X, y = sample()
+    table = bg.compare(GaussianNB(), X, y, ["resub"], test=(X[:10], y[:10]))
+    assert "10 of 10 test points are training points too" in repr(table)
+
+
+def test_independent_test_points_get_no_such_note():
+    assert "training points too" not in repr(table())

@@ -612,7 +612,7 @@ def test_interrupt_is_told_with_what_is_done(name, fit, monkeypatch):
     stop_at = {"second": 2, "last": estimated(name, "centroid").computation.n_refits}[fit]
     _, stop = interrupted(name, stop_at, monkeypatch)
     assert isinstance(stop, bg.Interrupted)
-    assert re.match(r"stopped after \d+ of \d+ fits; partial\(\) .*, resume\(\) does the rest", str(stop))
+    assert re.match(r"stopped after \d+ of \d+ fits\. `partial` .* resume\(\) of the \w+ does the rest", str(stop))
 
 
 @pytest.mark.parametrize("fit", ["second", "last"])

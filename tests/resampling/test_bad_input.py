@@ -340,7 +340,7 @@ BAD_CLASSIFIERS = {
     "other features": (
         LinearDiscriminantAnalysis().fit(sample()[0][:, :2], sample()[1]),
         ValueError,
-        "trained on 2 features, X has 3",
+        r"trained on 2 features, X has 3|X has 3 features, but LinearDiscriminantAnalysis is expecting 2",
     ),
 }
 
@@ -762,3 +762,18 @@ def test_generator_is_refused_in_the_constructor_of_a_test_set(fitted):
     test_set = bg.TestSet(*sample(), measure, random_state=np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"got a Generator, which every call would change\. Pass it to error"):
         test_set.error(trained())
+
+
+RARE = np.random.default_rng(0).normal(size=(12, 2)), np.array([0] * 10 + [1] * 2)
+
+
+@pytest.mark.parametrize("kind", [bg.CrossValidation, bg.LeaveOneOut])
+def test_class_too_small_for_widths_in_some_part_is_refused(kind):
+    with refused(ValueError, "at least 2 points of every class to learn from; split .* leaves 1 of class 1"):
+        kind(measure=bg.Bolstered(), random_state=0).error(Counted(), *RARE)
+
+
+def test_bootstrap_draws_until_a_class_is_large_enough_for_widths():
+    resampler = bg.Bootstrap("zero", 5, measure=bg.Bolstered(), random_state=0)
+    resampler.error(Counted(), *RARE)
+    assert all(len(np.unique(train[RARE[1][train] == 1])) == 2 for train, _ in resampler.indices_)

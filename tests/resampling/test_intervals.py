@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binom, binomtest, norm
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
@@ -460,3 +461,27 @@ def test_nested_interval_is_for_independent_points_only():
     X, y = overlapping()
     with pytest.raises(ValueError, match="needs independent points of equal weight"):
         bg.CrossValidation(4, interval="nested").error(LinearDiscriminantAnalysis(), X, y, groups=np.arange(40) // 4)
+
+
+def far_apart(n=24):
+    y = np.arange(n) % 2
+    return np.random.default_rng(0).normal(size=(n, 2)) + 50 * y[:, None], y
+
+
+def test_nested_interval_is_refused_where_no_loss_differs():
+    """An interval from 0 to 0 would claim certainty."""
+    estimate = bg.CrossValidation(4, interval="nested", random_state=0).error(GaussianNB(), *far_apart())
+    with pytest.raises(ValueError, match="classified alike, right or wrong, so that their losses have no spread"):
+        estimate.interval()
+
+
+def test_delta_interval_is_refused_where_no_loss_differs():
+    estimate = bg.Bootstrap("zero", 60, random_state=0).error(GaussianNB(), *far_apart())
+    with pytest.raises(ValueError, match="no point moves the estimate"):
+        estimate.interval()
+
+
+def test_delta_interval_needs_fifty_resamples():
+    X, y = bg.datasets.PaperGaussian().sample(20, random_state=0)
+    with pytest.raises(ValueError, match="at least 50 resamples"):
+        bg.Bootstrap("zero", 49, random_state=0).error(GaussianNB(), X, y).interval()

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
@@ -925,3 +926,48 @@ def test_nothing_is_drawn_anew_where_classes_are_drawn_apart():
     resampler = bg.Bootstrap("zero", 20, sampling="separate", random_state=0)
     resampler.error(Scripted(), *rare())
     assert resampler.n_redrawn_ == 0
+
+
+def test_several_kinds_from_one_bootstrap_in_threads_are_those_of_each_call():
+    bootstrap = bg.Bootstrap(n_resamples=10, random_state=0)
+    samples = [sample(seed=seed) for seed in range(4)]
+
+    def values(data):
+        return {kind: one.value for kind, one in bootstrap.errors(KNeighborsClassifier(3), *data).items()}
+
+    alone = [values(data) for data in samples]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(values, samples)) == alone
+
+
+class Unsendable(KNeighborsClassifier):
+    """A classifier that cannot be sent to another process."""
+
+    def __reduce__(self):
+        raise AssertionError("the classifier was pickled")
+
+
+@pytest.mark.parametrize("name", ["cross-validation", "632+ bootstrap", "calibrated"])
+def test_classifier_given_is_not_sent_to_other_processes(name):
+    classifier = Unsendable(3).fit(*sample())
+    two = RESAMPLERS[name](n_jobs=2).error(KNeighborsClassifier(3), *sample(), classifier=classifier)
+    one = RESAMPLERS[name]().error(KNeighborsClassifier(3), *sample(), classifier=classifier)
+    assert two.value == one.value
+
+
+def test_partial_leave_one_out_of_sorted_classes_has_points_of_each():
+    X, y = sample(24)
+    order = np.argsort(y, kind="stable")
+    partial = interrupted(
+        bg.LeaveOneOut(class_prior=[0.5, 0.5]), 9, lambda loo: loo.error(Scripted(), X[order], y[order])
+    ).partial
+    assert not np.isnan(list(partial.per_class.values())).any()
+
+
+def test_partial_result_that_lacks_a_class_of_known_probability_is_none():
+    X, y = sample()
+    alike = [np.delete(np.arange(16), number) for number in np.flatnonzero(y == 0)]
+    stop = interrupted(
+        bg.CrossValidation(class_prior=[0.5, 0.5]), 3, lambda cv: cv.error(Scripted(), X, y, indices=alike)
+    )
+    assert stop.partial is None
