@@ -33,6 +33,10 @@ class PointMasses(ABC):
     def pairs_about(self) -> Floats | None:
         """Return the mean mass of each (label, prediction) about each centre, (k, c, c); None where there is none."""
 
+    def rows_about(self) -> Floats | None:
+        """Return the mean mass by prediction about each centre, (k, c), where its label is certain; None elsewhere."""
+        return None
+
     @property
     @abstractmethod
     def n_replicates(self) -> int:
@@ -64,6 +68,10 @@ class SeparateMasses(PointMasses):
         confusions = joint(self.regions, weights, law)
         contributions = error_given_law(self.regions.mean(axis=0), law)
         return Outcome(error_mass(confusions), confusions, contributions, weights)
+
+    def rows_about(self) -> Floats | None:
+        """Return the mean mass of the regions, unless the law of a label is spread."""
+        return np.asarray(self.regions.mean(axis=0)) if (self.law.max(axis=1) == 1).all() else None
 
     def pairs_about(self) -> Floats:
         """Return law times mass."""

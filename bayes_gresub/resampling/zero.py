@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.components import Floats, Ints
+from bayes_gresub.integration.mass import joint
+from bayes_gresub.measures.outcomes import SeparateMasses
 from bayes_gresub.readings import error_mass
 from bayes_gresub.resampling.base import same_classes
 from bayes_gresub.resampling.problem import Judgement
@@ -45,38 +47,54 @@ class ZeroEstimate:
 def zero_estimate(judgements: list[Judgement], weights: Floats) -> ZeroEstimate:
     """Return the zero bootstrap of points with these weights."""
     same_classes(judgements)
-    n, c, b = len(weights), len(judgements[0].classes), len(judgements)
+    n, b = len(weights), len(judgements)
     left_out = np.zeros(n)
     losses = np.zeros(n)
-    pairs = None if judgements[0].masses.pairs_about() is None else np.zeros((n, c, c))
     for one in judgements:
         left_out[one.points] += 1
         losses[one.points] += one.contributions
-        about = one.masses.pairs_about()
-        if pairs is not None and about is not None:
-            pairs[one.points] += about
     seen = left_out > 0
     share = np.where(seen, weights, 0.0) / weights[seen].sum()
     mean_loss = np.divide(losses, left_out, out=np.zeros(n), where=seen)
-    value = float(share @ mean_loss)
     # Each resample moves the ratio of a point by its deviation from the point's mean over the times it was left out.
     per_time = np.divide(share, left_out, out=np.zeros(n), where=seen)
-    values = np.array(
-        [value + b * per_time[one.points] @ (one.contributions - mean_loss[one.points]) for one in judgements]
-    )
-    confusions = None
-    if pairs is not None:
-        mean_pairs = np.divide(pairs, left_out[:, None, None], out=pairs, where=seen[:, None, None])
-        center = np.einsum("i,iyj->yj", share, mean_pairs)
-        confusions = np.array(
-            [
-                center + b * np.einsum("i,iyj->yj", per_time[one.points], about - mean_pairs[one.points])
-                for one in judgements
-                if (about := one.masses.pairs_about()) is not None
-            ]
-        )
+    confusions = _confusions(judgements, left_out, per_time)
+    if confusions is None:
+        value = float(share @ mean_loss)
+        moves = [per_time[one.points] @ (one.contributions - mean_loss[one.points]) for one in judgements]
+        values = value + b * np.array(moves)
+    else:
         values = error_mass(confusions)
     return ZeroEstimate(values, confusions, mean_loss, share, int((~seen).sum()))
+
+
+def _confusions(judgements: list[Judgement], left_out: Floats, per_time: Floats) -> Floats | None:
+    """Return one confusion mass per resample, (B, c, c), whose mean is that of the zero bootstrap."""
+    about = [one.masses.rows_about() for one in judgements]
+    if any(one is None for one in about):
+        # Where labels are smoothed, a point's mass has a row for each label.
+        about = [one.masses.pairs_about() for one in judgements]
+    if any(one is None for one in about):
+        return None
+    masses = [np.asarray(one) for one in about]
+    means = np.zeros((len(left_out), *masses[0].shape[1:]))
+    for one, mass in zip(judgements, masses, strict=True):
+        means[one.points] += mass
+    per_point = left_out.reshape(-1, *[1] * (means.ndim - 1))
+    np.divide(means, per_point, out=means, where=per_point > 0)
+
+    def summed(one: Judgement, mass: Floats) -> Floats:
+        weights = per_time[one.points]
+        if mass.ndim == 3:
+            return np.asarray(np.tensordot(weights, mass, axes=1))
+        # Labels are certain: the law that the masses carry says whose row each is.
+        assert isinstance(one.masses, SeparateMasses), "only these have rows"
+        return joint(mass, weights, one.masses.law)
+
+    whole = [summed(one, mass) for one, mass in zip(judgements, masses, strict=True)]
+    center = np.sum(whole, axis=0)
+    usual = [summed(one, means[one.points]) for one in judgements]
+    return np.asarray(center + len(judgements) * (np.array(whole) - np.array(usual)))
 
 
 def influence(zero: ZeroEstimate, judgements: list[Judgement], counts: Ints) -> tuple[Floats, float]:
