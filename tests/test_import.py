@@ -37,7 +37,18 @@ print(json.dumps([Watcher.tried, loaded]))
 
 # Lowest first; a module may import from its own layer and those below.
 LAYERS = [
-    ["seeds", "components", "readings", "scaling", "description", "intervals", "datasets", "estimate", "classifiers"],
+    [
+        "seeds",
+        "checks",
+        "components",
+        "readings",
+        "scaling",
+        "description",
+        "intervals",
+        "datasets",
+        "estimate",
+        "classifiers",
+    ],
     ["integration"],
     ["kernels", "posteriors", "models"],
     ["measures"],

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from bayes_gresub.checks import check_sampling, check_seed
 from bayes_gresub.classifiers.inputs import Labels, Sample, read_sample
 from bayes_gresub.components import Floats
 from bayes_gresub.estimate import ErrorEstimate
@@ -135,17 +136,8 @@ class Measure(BaseEstimator, ABC):
         """Fit the measure's parts."""
 
     def _check_parameters(self) -> None:
-        if self.sampling not in ("mixture", "separate"):
-            raise ValueError(
-                f"sampling must be 'mixture' or 'separate'; got {self.sampling!r}. 'separate' means that the number of "
-                "points in each class was fixed by design."
-            )
-        if isinstance(self.random_state, np.random.Generator):
-            raise ValueError(
-                "random_state of a measure must be an int, a SeedSequence or None; got a Generator, which every call "
-                "would change. Pass it to error, sample or expectation instead."
-            )
-        seed_sequence(self.random_state)
+        check_sampling(self.sampling)
+        check_seed(self.random_state)
 
     def _fitted_sample(self) -> Sample:
         if not hasattr(self, "_sample"):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayes_gresub.checks import check_jobs, check_whole
 from bayes_gresub.classifiers.inputs import Labels, Sample, encode_labels, read_features, read_labels, read_weights
 from bayes_gresub.classifiers.regions import decision_region
 from bayes_gresub.components import Components, Floats, Ints
@@ -349,11 +350,7 @@ class SmoothedMeasure(Measure):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if isinstance(self.n_points, bool) or not isinstance(self.n_points, int | np.integer) or self.n_points < 1:
-            raise ValueError(f"n_points must be a whole number of at least 1; got {self.n_points!r}.")
-        if self.n_jobs is not None and (
-            isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0
-        ):
-            raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {self.n_jobs!r}.")
+        check_whole(self.n_points, "n_points", 1)
+        check_jobs(self.n_jobs)
         if self.tol is not None and not (isinstance(self.tol, int | float | np.number) and self.tol > 0):
             raise ValueError(f"tol must be positive or None; got {self.tol!r}.")

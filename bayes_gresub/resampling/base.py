@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from bayes_gresub.checks import check_jobs, check_sampling, check_seed
 from bayes_gresub.classifiers.inputs import Sample, read_sample
 from bayes_gresub.classifiers.regions import check_predict
 from bayes_gresub.classifiers.training import check_rule, read_for_rule, weight_argument
@@ -283,11 +284,7 @@ class Resampler(BaseEstimator, ABC):
         return Empirical() if self.measure is None else self.measure
 
     def _check_parameters(self) -> None:
-        if self.sampling not in ("mixture", "separate"):
-            raise ValueError(
-                f"sampling must be 'mixture' or 'separate'; got {self.sampling!r}. 'separate' means that the number of "
-                "points in each class was fixed by design."
-            )
+        check_sampling(self.sampling)
         self._check_common()
         measure = self._measure()
         if isinstance(measure, type) or not isinstance(measure, SmoothedMeasure):
@@ -319,28 +316,6 @@ class Resampler(BaseEstimator, ABC):
         if not hasattr(self, "_run"):
             raise NotFittedError(f"this {type(self).__name__} has not been used; call error(rule, X, y) first.")
         return self._run
-
-
-def check_whole(value: Any, name: str, least: int) -> None:
-    """Raise unless a parameter is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-
-
-def check_jobs(n_jobs: Any) -> None:
-    """Raise unless n_jobs is what joblib takes."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}.")
-
-
-def check_seed(random_state: Any) -> None:
-    """Raise unless a constructor's random_state gives the same streams at every call."""
-    if isinstance(random_state, np.random.Generator):
-        raise ValueError(
-            "random_state of an estimator must be an int, a SeedSequence or None; got a Generator, which every call "
-            "would change. Pass it to error instead."
-        )
-    seed_sequence(random_state)
 
 
 def read_for(rule: Any, measure: Any, X: Any, y: Any, sample_weight: Any) -> Sample:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from bayes_gresub.checks import check_whole
 from bayes_gresub.components import Ints
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.intervals import DeltaSupport
 from bayes_gresub.readings import error_mass, replicates_with_prior, with_prior
-from bayes_gresub.resampling.base import Combined, Resampler, Run, check_whole
+from bayes_gresub.resampling.base import Combined, Resampler, Run
 from bayes_gresub.resampling.plus import CLIPS, Mixture, plus_mixture
 from bayes_gresub.resampling.problem import Judgement, Problem
 from bayes_gresub.resampling.splits import Split, bootstrap_splits

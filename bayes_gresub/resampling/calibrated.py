@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from bayes_gresub.checks import check_whole
 from bayes_gresub.classifiers.inputs import Sample
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.description import describe
@@ -18,7 +19,7 @@ from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.bolstered import KernelMeasure
 from bayes_gresub.readings import read_prior
-from bayes_gresub.resampling.base import Resampler, Run, check_whole
+from bayes_gresub.resampling.base import Resampler, Run
 from bayes_gresub.resampling.calibration import describe_failed, failed_fits, search
 from bayes_gresub.resampling.problem import Problem
 from bayes_gresub.resampling.splits import Split, holdout_splits

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from bayes_gresub.checks import check_whole
 from bayes_gresub.components import Ints
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.intervals import NestedSupport
 from bayes_gresub.measures import Empirical
 from bayes_gresub.resampling.averages import mean_over_splits
-from bayes_gresub.resampling.base import Resampler, Run, check_whole
+from bayes_gresub.resampling.base import Resampler, Run
 from bayes_gresub.resampling.nested import nested_interval, pair_splits
 from bayes_gresub.resampling.problem import Problem
 from bayes_gresub.resampling.splits import Split, fold_splits

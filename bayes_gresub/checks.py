@@ -1,0 +1,40 @@
+"""Checks of parameters that measures and resamplers share. Data are checked where they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.seeds import seed_sequence
+
+
+def check_whole(value: Any, name: str, least: int) -> None:
+    """Raise unless a parameter is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Raise unless n_jobs is what joblib takes."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}.")
+
+
+def check_sampling(sampling: Any) -> None:
+    """Raise unless `sampling` names a way that class sizes came about."""
+    if sampling not in ("mixture", "separate"):
+        raise ValueError(
+            f"sampling must be 'mixture' or 'separate'; got {sampling!r}. 'separate' means that the number of points "
+            "in each class was fixed by design."
+        )
+
+
+def check_seed(random_state: Any) -> None:
+    """Raise unless a constructor's random_state gives the same streams at every call."""
+    if isinstance(random_state, np.random.Generator):
+        raise ValueError(
+            "random_state of an estimator must be an int, a SeedSequence or None; got a Generator, which every call "
+            "would change. Pass it to error instead."
+        )
+    seed_sequence(random_state)
