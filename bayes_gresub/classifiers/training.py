@@ -73,8 +73,9 @@ def check_rule(rule: Any) -> None:
     """Raise unless a rule can be cloned and refitted."""
     if isinstance(rule, type) or not callable(getattr(rule, "fit", None)) or not hasattr(rule, "predict"):
         raise TypeError(
-            f"rule must be an estimator with fit and predict; got {rule!r}. Pass an unfitted scikit-learn classifier "
-            "or Pipeline; resampling refits it."
+            "rule must be an estimator with fit and predict; got "
+            f"{rule if isinstance(rule, type) else 'an object of type ' + type(rule).__name__}. Pass an unfitted "
+            "scikit-learn classifier or Pipeline, in the order (rule, X, y); resampling refits it."
         )
     if isinstance(_last_part(rule)[1], FrozenEstimator):
         raise TypeError(
