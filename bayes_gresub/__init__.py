@@ -1,6 +1,6 @@
 """Generalized resubstitution: the error of a trained classifier from its training data, without retraining."""
 
-from bayes_gresub import datasets
+from bayes_gresub import datasets, studies
 from bayes_gresub.comparing import compare, compare_classifiers
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
@@ -9,6 +9,7 @@ from bayes_gresub.posteriors import KNN, ClassifierPosterior
 from bayes_gresub.registry import estimators, make_estimator, register
 from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, TestSet
 from bayes_gresub.selection import WholeSet, scorer
+from bayes_gresub.studies import Study, StudyResults
 
 __all__ = [
     "KNN",
@@ -26,6 +27,8 @@ __all__ = [
     "LeaveOneOut",
     "PosteriorProbability",
     "SphericalGaussian",
+    "Study",
+    "StudyResults",
     "TestSet",
     "UniformBall",
     "WholeSet",
@@ -36,6 +39,7 @@ __all__ = [
     "make_estimator",
     "register",
     "scorer",
+    "studies",
 ]
 
 __version__ = "0.1.0.dev0"

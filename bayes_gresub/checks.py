@@ -9,10 +9,11 @@ import numpy as np
 from bayes_gresub.seeds import seed_sequence
 
 
-def check_whole(value: Any, name: str, least: int) -> None:
-    """Raise unless a parameter is a whole number of at least `least`."""
+def check_whole(value: Any, name: str, least: int) -> int:
+    """Return a parameter that must be a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    return int(value)
 
 
 def check_jobs(n_jobs: Any) -> None:

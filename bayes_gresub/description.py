@@ -35,6 +35,23 @@ def describe(estimator: Any, **parts: Any) -> str:
     return f"{type(estimator).__name__}({', '.join(shown)})"
 
 
+def name_of(classifier: Any) -> str:
+    """Return what a classifier or a rule is called in tables: the steps of a Pipeline, or what was changed in it.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVC
+    >>> name_of(make_pipeline(StandardScaler(), SVC()))
+    'StandardScaler and SVC'
+    """
+    steps = getattr(classifier, "steps", None)
+    if steps:
+        return " and ".join(type(step).__name__ for _, step in steps)
+    return describe(classifier) if hasattr(classifier, "get_params") else type(classifier).__name__
+
+
 _ANY = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from bayes_gresub.classifiers.training import check_rule, is_fitted, read_for_rule, trained
+from bayes_gresub.comparing.choice import prepared, read_estimators
 from bayes_gresub.comparing.table import INVISIBLE_CHOICES, Comparison, Row
-from bayes_gresub.description import describe
+from bayes_gresub.description import name_of
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.intervals import check_level
 from bayes_gresub.measures.base import Measure
-from bayes_gresub.registry import estimators as registered
-from bayes_gresub.registry import make_estimator
 from bayes_gresub.resampling import Bootstrap, Calibrated, Interrupted, Resampler, TestSet
 from bayes_gresub.resampling.splits import read_groups
 from bayes_gresub.seeds import RULES, Seed, child, seed_sequence
@@ -83,12 +81,12 @@ def compare(
     # Rows of X as they were given; what an estimator cannot use is its row's message.
     sample = read_for_rule(classifier, X, y, sample_weight)
     read_groups(groups, sample)
-    chosen = _chosen(estimators, seed, n_jobs, progress)
+    chosen = {name: prepared(one, seed, n_jobs, progress) for name, one in read_estimators(estimators).items()}
     test_set = _test_set(test, chosen)
     notes = [INVISIBLE_CHOICES, *_notes(chosen)]
     if test_set is not None:
         notes += _overlap(X, test_set)
-    subject = f"{_named(classifier)} on {len(sample.codes)} points"
+    subject = f"{name_of(classifier)} on {len(sample.codes)} points"
     rows: list[Row] = []
     total = len(chosen) + (test_set is not None)
     try:
@@ -213,55 +211,6 @@ def _sharing(estimator: Bootstrap) -> str | None:
     return repr(sorted((name, repr(value)) for name, value in parameters.items() if name != "kind"))
 
 
-def _chosen(estimators: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> dict[str, Any]:
-    """Return new estimators by name, each with a seed."""
-    kinds = {"all": None, "measures": "measure", "resamplers": "resampler"}
-    if isinstance(estimators, str) and estimators == "main":
-        estimators = [entry.name for entry in registered() if entry.main]
-    elif isinstance(estimators, str) and estimators in kinds:
-        estimators = [entry.name for entry in registered(kinds[estimators])]
-    elif isinstance(estimators, str | Measure | Resampler):
-        estimators = [estimators]
-    if isinstance(estimators, Mapping):
-        pairs = [(str(name), one) for name, one in estimators.items()]
-    elif isinstance(estimators, Iterable):
-        pairs = [(_label(one), one) for one in estimators]
-    else:
-        raise TypeError(f"estimators must be names, estimators or a dict of them; got {estimators!r}.")
-    chosen: dict[str, Any] = {}
-    for name, one in pairs:
-        made = make_estimator(one) if isinstance(one, str) else one
-        if isinstance(made, type) or not isinstance(made, Measure | Resampler):
-            raise TypeError(
-                f"estimators must hold measures and resamplers or their names; got {_type(made)}. A TestSet goes to "
-                "test=."
-            )
-        if name in chosen:
-            raise ValueError(f"estimators must have different names; got {name!r} twice. Rename one, in a dict.")
-        chosen[name] = _prepared(made, seed, n_jobs, progress)
-    if not chosen:
-        raise ValueError("estimators must name at least one; got none.")
-    return chosen
-
-
-def _type(thing: Any) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
-
-
-def _label(estimator: Any) -> str:
-    if isinstance(estimator, str):
-        return estimator
-    return describe(estimator) if isinstance(estimator, Measure | Resampler) else type(estimator).__name__
-
-
-def _prepared(estimator: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> Any:
-    made = clone(estimator)
-    parameters = made.get_params(deep=False)
-    given = {"random_state": seed, **({"n_jobs": n_jobs, "progress": progress} if "progress" in parameters else {})}
-    unset = {name: value for name, value in given.items() if parameters[name] is None and value is not None}
-    return made.set_params(**unset)
-
-
 def _test_set(test: Any, chosen: Mapping[str, Any]) -> TestSet | None:
     if test is None:
         return None
@@ -274,10 +223,3 @@ def _test_set(test: Any, chosen: Mapping[str, Any]) -> TestSet | None:
     if not isinstance(test, tuple | list) or len(test) != 2:
         raise TypeError(f"test must be a TestSet or a pair (X_test, y_test); got {type(test).__name__}.")
     return TestSet(*test)
-
-
-def _named(classifier: Any) -> str:
-    steps = getattr(classifier, "steps", None)
-    if steps:
-        return " and ".join(type(step).__name__ for _, step in steps)
-    return describe(classifier) if hasattr(classifier, "get_params") else type(classifier).__name__

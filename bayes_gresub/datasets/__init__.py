@@ -1,5 +1,18 @@
-"""Data whose truth is known, to judge error estimators by."""
+"""Populations whose truth is known, or nearly: to draw training sets from and to judge error estimators by."""
 
-from bayes_gresub.datasets.synthetic import PaperGaussian
+from bayes_gresub.datasets.base import Population, TrueError
+from bayes_gresub.datasets.blocks import PaperGaussian
+from bayes_gresub.datasets.finite import FiniteData
+from bayes_gresub.datasets.gaussian import GaussianClasses
+from bayes_gresub.datasets.shapes import Bimodal, HeavyTailed, Skewed
 
-__all__ = ["PaperGaussian"]
+__all__ = [
+    "Bimodal",
+    "FiniteData",
+    "GaussianClasses",
+    "HeavyTailed",
+    "PaperGaussian",
+    "Population",
+    "Skewed",
+    "TrueError",
+]

@@ -1,0 +1,7 @@
+"""Figures of computed results: each takes data and an Axes and returns the Axes. Nothing is estimated here."""
+
+from bayes_gresub.plots.calibration import plot_calibration
+from bayes_gresub.plots.estimates import plot_estimates
+from bayes_gresub.plots.studies import plot_deviations, plot_lines, plot_study
+
+__all__ = ["plot_calibration", "plot_deviations", "plot_estimates", "plot_lines", "plot_study"]

@@ -1,0 +1,9 @@
+"""Colours of Okabe and Ito, which colour-blind readers can tell apart."""
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+
+LINES = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666")
+"""For lines of one figure, in order; after the last the first comes again, with another dash."""
+
+DASHES = ("-", "--", ":", "-.")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")

@@ -1,0 +1,348 @@
+"""StudyResults: what a study found, as table, Dataset and figures. Nothing is estimated here."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_gresub.components import Floats
+from bayes_gresub.studies.arrays import Grid, numbers, truths
+from bayes_gresub.studies.metrics import (
+    ALL,
+    Repetitions,
+    coverage_interval,
+    evaluate,
+    paired_difference,
+    tail,
+)
+from bayes_gresub.studies.store import RunFolder
+from bayes_gresub.studies.tasks import Record, Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+_SUMMARY = (
+    "true_mean",
+    "estimate_mean",
+    "bias",
+    "variance",
+    "rms",
+    "internal_variance",
+    "correlation",
+    "coverage",
+    "width",
+    "interval_score",
+    "seconds",
+)
+
+
+class StudyResults:
+    """What a study found; made by `Study.run` or `StudyResults.load`.
+
+    Attributes
+    ----------
+    grid : Grid
+        Names of rules and estimators, sizes, repetitions.
+    records : mapping from Task to dict
+        What each task found.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> study = bg.Study(bg.datasets.PaperGaussian(), LinearDiscriminantAnalysis(), ["resub", "3nn-pp"], [20, 40], 10)
+    >>> results = study.run()
+    >>> results
+    StudyResults: 20 of 20 tasks, 1 rule, 2 sizes, 2 estimators, 10 repetitions
+    >>> results.difference("3nn-pp", "resub")["difference"].round(2).tolist()
+    [-0.16, -0.06]
+    >>> results.to_xarray()["estimate"].dims
+    ('rule', 'n', 'estimator', 'repetition')
+    """
+
+    def __init__(self, grid: Grid, records: Mapping[Task, Record]) -> None:
+        self.grid = grid
+        wanted = set(grid.tasks)
+        self.records = {task: record for task, record in records.items() if task in wanted}
+
+    @classmethod
+    def load(cls, folder: str | Path) -> StudyResults:
+        """Return what a folder holds, of all runs in it; nothing is computed."""
+        import warnings
+
+        store = RunFolder(folder)
+        design = store.design()["design"]
+        grid = Grid(
+            tuple(design["rules"]),
+            tuple(design["sample_sizes"]),
+            tuple(design["estimators"]),
+            design["repetitions"],
+            design["level"],
+            _words(design["population"]),
+        )
+        records, damaged = store.read(grid.tasks)
+        if damaged:
+            warnings.warn(
+                f"{damaged} damaged files in {folder} are left out. Run the study again to compute them.", stacklevel=2
+            )
+        return cls(grid, records)
+
+    def __repr__(self) -> str:
+        grid = self.grid
+        parts = [
+            f"{len(self.records)} of {len(grid.tasks)} tasks",
+            _count(len(grid.rules), "rule"),
+            _count(len(grid.sample_sizes), "size"),
+            _count(len(grid.estimators), "estimator"),
+            _count(grid.repetitions, "repetition"),
+        ]
+        failed = sum(bool(row["message"]) for record in self.records.values() for row in record["rows"].values())
+        if failed:
+            parts.append(f"{_count(failed, 'failed estimate')}: see failures()")
+        said = sum(bool(record["warnings"]) for record in self.records.values())
+        if said:
+            parts.append(f"warnings in {_count(said, 'task')}: see warnings()")
+        return f"StudyResults: {', '.join(parts)}"
+
+    def summary(self, metrics: str | Sequence[str] = _SUMMARY) -> pd.DataFrame:
+        """Return the metrics of every estimator, a row for each rule, size and estimator.
+
+        Columns: repetitions (with an estimate and a true error), failed, and for every metric its value and, under its
+        name with `_se`, its Monte-Carlo standard error; coverage has the ends of its 95% binomial interval instead.
+
+        Parameters
+        ----------
+        metrics : str or sequence of str
+            Of true_mean, estimate_mean, true_variance, estimate_variance, covariance (the five moments), bias,
+            variance (of the deviation), rms, correlation (with the true error), internal_variance, coverage, width,
+            interval_score, seconds. Variances divide by the number of repetitions, so that rms^2 = bias^2 + variance.
+        """
+        import pandas as pd
+
+        names = [_known(name, ALL, "metric") for name in _listed(metrics)]
+        rows = []
+        for rule, n, estimator in self._cells():
+            data = self._repetitions(rule, n, estimator)
+            known = int(data.is_known.sum())
+            row: dict[str, Any] = {"rule": rule, "n": n, "estimator": estimator, "repetitions": known}
+            row["failed"] = self._done(rule, n, estimator) - known
+            for name in names:
+                value = evaluate(name, data)
+                row[name] = value.value
+                if name == "coverage":
+                    row["coverage_low"], row["coverage_high"] = coverage_interval(data)
+                else:
+                    row[f"{name}_se"] = value.std_error
+            rows.append(row)
+        return pd.DataFrame(rows).set_index(["rule", "n", "estimator"])
+
+    def difference(self, first: str, second: str, metric: str = "rms") -> pd.DataFrame:
+        """Return a metric of one estimator less that of another over the same samples, a row for each rule and size.
+
+        Columns: difference, se (its Monte-Carlo standard error, smaller than that of independent samples), z, and the
+        repetitions that both have.
+        """
+        import pandas as pd
+
+        for name in (first, second):
+            _known(name, self.grid.estimators, "estimator")
+        _known(metric, ALL, "metric")
+        rows = []
+        for rule in self.grid.rules:
+            for n in self.grid.sample_sizes:
+                one, other = self._repetitions(rule, n, first), self._repetitions(rule, n, second)
+                value, common = paired_difference(metric, one, other)
+                error = value.std_error
+                z = value.value / error if error > 0 else float("nan")
+                rows.append((rule, n, value.value, error, z, common))
+        columns = ["rule", "n", "difference", "se", "z", "repetitions"]
+        return pd.DataFrame(rows, columns=columns).set_index(["rule", "n"])
+
+    def tail(self, tau: float) -> pd.DataFrame:
+        """Return how often estimates were off by tau or more, beside the paper's bound (RMS / tau)^2."""
+        import pandas as pd
+
+        if not tau > 0:
+            raise ValueError(f"tau must be positive; got {tau!r}.")
+        rows = [(*cell, *tail(self._repetitions(*cell), tau)) for cell in self._cells()]
+        columns = ["rule", "n", "estimator", "share", "share_se", "bound"]
+        return pd.DataFrame(rows, columns=columns).set_index(["rule", "n", "estimator"])
+
+    def timing(self) -> pd.DataFrame:
+        """Return the mean milliseconds of an estimate, a row for each rule and size, a column for each estimator."""
+        seconds = self.summary("seconds")["seconds"].unstack("estimator")
+        return seconds[list(self.grid.estimators)].reindex(self.grid.rules, level="rule") * 1e3
+
+    def failures(self) -> pd.DataFrame:
+        """Return what went wrong: rule, n, estimator, message and how often."""
+        import pandas as pd
+
+        found: Counter[tuple[Any, ...]] = Counter()
+        for task, record in self.records.items():
+            if record["true"]["message"]:
+                found[task.rule, task.n, "(true error)", record["true"]["message"]] += 1
+            for name in self.grid.estimators:
+                if message := record["rows"].get(name, {}).get("message"):
+                    found[task.rule, task.n, name, message] += 1
+        rows = [(*key, count) for key, count in found.most_common()]
+        return pd.DataFrame(rows, columns=["rule", "n", "estimator", "message", "count"])
+
+    def warnings(self) -> pd.DataFrame:
+        """Return what rules and estimators warned of: rule, message and in how many tasks."""
+        import pandas as pd
+
+        found = Counter((task.rule, said) for task, record in self.records.items() for said in record["warnings"])
+        rows = [(*key, count) for key, count in found.most_common()]
+        return pd.DataFrame(rows, columns=["rule", "message", "tasks"])
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return everything as a Dataset with dimensions rule, n, estimator, repetition; NaN where nothing is known.
+
+        `true_error`, `true_error_std_error` and `n_test` have no estimator; `std_error` is Monte-Carlo, given the
+        sample.
+        """
+        import xarray as xr
+
+        dims = ("rule", "n", "estimator", "repetition")
+        cells = {name: (dims, values) for name, values in self._numbers.items()}
+        truths = {name: (("rule", "n", "repetition"), values) for name, values in self._truths.items()}
+        grid = self.grid
+        return xr.Dataset(
+            {**cells, **truths},
+            coords={
+                "rule": list(grid.rules),
+                "n": list(grid.sample_sizes),
+                "estimator": list(grid.estimators),
+                "repetition": np.arange(grid.repetitions),
+            },
+            attrs={"population": grid.population, "level": grid.level},
+        )
+
+    def plot(
+        self,
+        what: str = "rms",
+        *,
+        estimators: Iterable[str] | None = None,
+        rules: Iterable[str] | None = None,
+        n: int | None = None,
+    ) -> Figure:
+        """Draw a figure with one panel per rule, as in the paper.
+
+        Parameters
+        ----------
+        what : str
+            "true_error", any metric of `summary` against the sample size, or "deviations": the distributions of
+            estimate less true error at one size.
+        estimators, rules : iterable of str, optional
+            Which to show; all by default.
+        n : int, optional
+            The size for "deviations"; the largest by default.
+        """
+        from bayes_gresub.plots import plot_study
+
+        shown = [
+            _known(name, self.grid.estimators, "estimator") for name in _listed(estimators or self.grid.estimators)
+        ]
+        panels = [_known(name, self.grid.rules, "rule") for name in _listed(rules or self.grid.rules)]
+        _known(what, ["true_error", "deviations", *ALL], "figure")
+        if what == "deviations":
+            size = self.grid.sample_sizes[-1] if n is None else n
+            if size not in self.grid.sample_sizes:
+                raise ValueError(f"n must be one of {list(self.grid.sample_sizes)}; got {n!r}.")
+            deviations = {rule: {name: self._deviations(rule, size, name) for name in shown} for rule in panels}
+            return plot_study(deviations, what, n=size)
+        if what == "true_error":
+            # Every estimator has the same; the rules share one panel, as in the paper.
+            table = self.summary("true_mean")
+            panel = {rule: self._line(table, rule, shown[0], "true_mean") for rule in panels}
+            return plot_study({"": panel}, "true_mean")
+        table = self.summary(what)
+        lines = {rule: {name: self._line(table, rule, name, what) for name in shown} for rule in panels}
+        return plot_study(lines, what, level=self.grid.level)
+
+    def save(self, folder: str | Path, figures: Iterable[str] = ("true_error", "bias", "variance", "rms")) -> None:
+        """Write summary.csv, timing.csv and figures, each as SVG and PNG, to a folder."""
+        import matplotlib.pyplot as plt
+
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        self.summary().round(6).to_csv(target / "summary.csv")
+        self.timing().round(3).to_csv(target / "timing.csv")
+        for what in figures:
+            figure = self.plot(what)
+            for ending in ("svg", "png"):
+                figure.savefig(target / f"{what}.{ending}", dpi=110)
+            plt.close(figure)
+
+    def _cells(self) -> list[tuple[str, int, str]]:
+        grid = self.grid
+        return [(rule, n, name) for rule in grid.rules for n in grid.sample_sizes for name in grid.estimators]
+
+    def _repetitions(self, rule: str, n: int, estimator: str) -> Repetitions:
+        grid = self.grid
+        i, j = grid.rules.index(rule), grid.sample_sizes.index(n)
+        k = grid.estimators.index(estimator)
+        numbers = self._numbers
+        true_error = self._truths["true_error"][i, j]
+        parts = {name: numbers[name][i, j, k] for name in ("estimate", "std_error", "low", "high", "seconds")}
+        return Repetitions(true_error=true_error, level=grid.level, **parts)
+
+    def _deviations(self, rule: str, n: int, estimator: str) -> Floats:
+        data = self._repetitions(rule, n, estimator)
+        return data.deviation[data.is_known]
+
+    def _done(self, rule: str, n: int, estimator: str) -> int:
+        return sum(
+            task.rule == rule and task.n == n and estimator in record["rows"] for task, record in self.records.items()
+        )
+
+    def _line(
+        self, table: pd.DataFrame, rule: str, estimator: str, metric: str
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return sizes, values, and the ends of about two standard errors about them."""
+        sizes = np.array(self.grid.sample_sizes)
+        part = table.loc[[(rule, n, estimator) for n in sizes.tolist()]]
+        values = part[metric].to_numpy()
+        if metric == "coverage":
+            return sizes, values, part["coverage_low"].to_numpy(), part["coverage_high"].to_numpy()
+        error = part[f"{metric}_se"].to_numpy()
+        return sizes, values, values - 2 * error, values + 2 * error
+
+    @cached_property
+    def _numbers(self) -> dict[str, Floats]:
+        return numbers(self.grid, self.records)
+
+    @cached_property
+    def _truths(self) -> dict[str, Floats]:
+        return truths(self.grid, self.records)
+
+
+def _listed(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _known(name: str, valid: Iterable[str], what: str) -> str:
+    names = list(valid)
+    if name not in names:
+        near = difflib.get_close_matches(str(name), names, n=len(names), cutoff=0.4)
+        raise ValueError(
+            f"unknown {what} {name!r}; the names are {', '.join([*near, *sorted(set(names) - set(near))])}."
+        )
+    return name
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _words(population: Any) -> str:
+    inside = ", ".join(f"{name}={value}" for name, value in population.items() if name != "type")
+    return f"{str(population.get('type', '')).rpartition('.')[2]}({inside})"

@@ -1,0 +1,251 @@
+"""Study: which estimators, on which rules, at which sample sizes, how often; and running it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from bayes_gresub.checks import check_jobs, check_whole
+from bayes_gresub.classifiers.training import check_rule
+from bayes_gresub.comparing.choice import read_estimators
+from bayes_gresub.datasets import Population
+from bayes_gresub.datasets.base import N_TEST
+from bayes_gresub.description import name_of
+from bayes_gresub.intervals import check_level
+from bayes_gresub.resampling import Interrupted
+from bayes_gresub.seeds import SAMPLES, child
+from bayes_gresub.studies.arrays import Grid
+from bayes_gresub.studies.engines import records as records_of
+from bayes_gresub.studies.fingerprint import Plain, plain
+from bayes_gresub.studies.progress import Display
+from bayes_gresub.studies.results import StudyResults
+from bayes_gresub.studies.store import RunFolder
+from bayes_gresub.studies.tasks import Job, Record, Task
+
+
+class Study:
+    """How good are estimators? Training sets from a population, rules trained on them, estimates beside the truth.
+
+    A task is one rule, one sample size and one repetition. Its training set depends on the seed, the size and the
+    repetition only: all rules see the same ones, and adding rules, estimators, sizes or repetitions changes no number.
+    Every task runs on one thread, so that all numbers but seconds are the same on one machine however it is run.
+
+    Parameters
+    ----------
+    population : Population
+        Such as `bg.datasets.PaperGaussian()` or `bg.datasets.FiniteData(X, y)`.
+    rules : rule, iterable or dict
+        Unfitted scikit-learn classifiers or Pipelines, or a dict from any name to one.
+    estimators : str, iterable or dict
+        As in `bg.compare`: names (see `bg.estimators()`), measures and resamplers, or a dict from any name to one.
+    sample_sizes : iterable of int
+    repetitions : int, default 200
+    seed : int, default 0
+    level : float, default 0.95
+        Of the intervals.
+    n_test : int, default 5000
+        Test points behind a true error that no formula gives.
+    reruns : int, default 0
+        How often to run again, with other random numbers on the same sample, the estimators that do not know their
+        Monte-Carlo standard error, such as one cross-validation; their internal variance is measured so.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> rules = {"LDA": LinearDiscriminantAnalysis()}
+    >>> study = bg.Study(bg.datasets.PaperGaussian(), rules, ["resub", "bolstered"], [40], repetitions=20)
+    >>> study.run().summary("rms")[["rms", "rms_se"]].round(3)
+                         rms  rms_se
+    rule n  estimator
+    LDA  40 resub      0.144   0.020
+            bolstered  0.059   0.011
+    """
+
+    def __init__(
+        self,
+        population: Population,
+        rules: Any,
+        estimators: Any,
+        sample_sizes: Iterable[int],
+        repetitions: int = 200,
+        seed: int = 0,
+        *,
+        level: float = 0.95,
+        n_test: int = N_TEST,
+        reruns: int = 0,
+    ) -> None:
+        if not isinstance(population, Population):
+            raise TypeError(
+                f"population must be a Population, such as bg.datasets.PaperGaussian() or FiniteData(X, y); "
+                f"got {type(population).__name__}."
+            )
+        self.population = population
+        self.rules = _read_rules(rules)
+        self.estimators = _single(read_estimators(estimators))
+        self.sample_sizes = _read_sizes(sample_sizes)
+        self.repetitions = check_whole(repetitions, "repetitions", 1)
+        self.seed = check_whole(seed, "seed", 0)
+        check_level(level)
+        self.level = level
+        self.n_test = check_whole(n_test, "n_test", 2)
+        self.reruns = check_whole(reruns, "reruns", 0)
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Return all tasks."""
+        return self._grid().tasks
+
+    def design(self) -> Plain:
+        """Return all that the numbers depend on, as plain data."""
+        return {
+            "population": plain(self.population),
+            "rules": {name: plain(rule) for name, rule in self.rules.items()},
+            "estimators": {name: plain(one) for name, one in self.estimators.items()},
+            "sample_sizes": list(self.sample_sizes),
+            "repetitions": self.repetitions,
+            "seed": self.seed,
+            "level": self.level,
+            "n_test": self.n_test,
+            "reruns": self.reruns,
+        }
+
+    def run(
+        self,
+        folder: str | Path | None = None,
+        *,
+        n_jobs: int | None = None,
+        client: Any = None,
+        progress: bool | None = None,
+    ) -> StudyResults:
+        """Do what is not done yet, and return the results.
+
+        Each finished task is written to the folder at once. After an interrupt, a crash or a kill, the same call goes
+        on where it was; with more rules, estimators, sizes or repetitions it does what was added. A damaged file is
+        computed again.
+
+        Parameters
+        ----------
+        folder : str or Path, optional
+            Where to keep what is done; nothing is kept by default.
+        n_jobs : int, optional
+            Processes on this machine, as joblib takes it.
+        client : distributed.Client, optional
+            A Dask cluster to run on instead; its workers need this package.
+        progress : bool, optional
+            Whether to show progress; by default in terminals and notebooks.
+
+        Raises
+        ------
+        Interrupted
+            On an interrupt; its `partial` are the results so far.
+        """
+        check_jobs(n_jobs)
+        if client is not None and n_jobs is not None:
+            raise ValueError("give n_jobs or client, not both: a cluster has its own number of workers.")
+        if client is not None and not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
+            raise TypeError(f"client must be a distributed.Client; got {type(client).__name__}.")
+        job = self._job()
+        for n in self.sample_sizes:
+            # What a population cannot give shows before any work.
+            self.population.draw(n, child(job.seed, SAMPLES, n, 0))
+        store = None if folder is None else RunFolder(folder)
+        done: dict[Task, Record] = {}
+        if store is not None:
+            store.begin(self.design())
+            done, damaged = store.read(self.tasks)
+            if damaged:
+                warnings.warn(f"{damaged} damaged files in {folder} are computed again.", stacklevel=2)
+        lacking = {task: self._lacking(done.get(task)) for task in self.tasks}
+        wanted = [(task, names) for task, names in lacking.items() if names]
+        total = len(lacking)
+        try:
+            with Display(total - len(wanted), total, list(self.estimators), list(self.rules), progress) as display:
+                for record in done.values():
+                    display.seen(record)
+                for record in records_of(job, wanted, n_jobs, client):
+                    task = Task(record["rule"], record["n"], record["repetition"])
+                    done[task] = _merged(done.get(task), record)
+                    if store is not None:
+                        store.write(done[task])
+                    display.update(record)
+        except KeyboardInterrupt as stop:
+            left = sum(bool(self._lacking(done.get(task))) for task in self.tasks)
+            kept = "partial has them" if store is None else f"they are kept in {folder}; run again to go on"
+            raise Interrupted(
+                f"stopped after {total - left} of {total} tasks; {kept}.", lambda: StudyResults(self._grid(), done)
+            ) from stop
+        return StudyResults(self._grid(), done)
+
+    def _job(self) -> Job:
+        seed = np.random.SeedSequence(self.seed)
+        return Job(self.population, self.rules, self.estimators, seed, self.n_test, self.level, self.reruns)
+
+    def _grid(self) -> Grid:
+        return Grid(
+            tuple(self.rules),
+            self.sample_sizes,
+            tuple(self.estimators),
+            self.repetitions,
+            self.level,
+            repr(self.population),
+        )
+
+    def _lacking(self, record: Record | None) -> list[str]:
+        return [name for name in self.estimators if record is None or name not in record["rows"]]
+
+
+def _merged(before: Record | None, now: Record) -> Record:
+    """Return a record with the rows of both."""
+    if before is None:
+        return now
+    said = dict(before["warnings"])
+    for message, count in now["warnings"].items():
+        said[message] = said.get(message, 0) + count
+    return {
+        **now,
+        "rows": {**before["rows"], **now["rows"]},
+        "warnings": said,
+        "seconds": before["seconds"] + now["seconds"],
+    }
+
+
+def _single(estimators: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the estimators without processes or progress of their own: the study has these."""
+    for estimator in estimators.values():
+        own = estimator.get_params(deep=False)
+        estimator.set_params(**{name: value for name, value in (("n_jobs", 1), ("progress", False)) if name in own})
+    return dict(estimators)
+
+
+def _read_rules(rules: Any) -> dict[str, Any]:
+    if hasattr(rules, "fit") or isinstance(rules, str):
+        rules = [rules]
+    if isinstance(rules, Mapping):
+        pairs = [(str(name), rule) for name, rule in rules.items()]
+    elif isinstance(rules, Iterable):
+        pairs = [(name_of(rule), rule) for rule in rules]
+    else:
+        raise TypeError(f"rules must be unfitted classifiers, or a dict of them; got {type(rules).__name__}.")
+    read: dict[str, Any] = {}
+    for name, rule in pairs:
+        check_rule(rule)
+        if name in read:
+            raise ValueError(f"rules must have different names; got {name!r} twice. Rename one, in a dict.")
+        read[name] = clone(rule)
+    if not read:
+        raise ValueError("rules must hold at least one; got none.")
+    return read
+
+
+def _read_sizes(sample_sizes: Any) -> tuple[int, ...]:
+    given: Sequence[Any] = [sample_sizes] if isinstance(sample_sizes, int | np.integer) else list(sample_sizes)
+    sizes = tuple(check_whole(n, "every sample size", 2) for n in given)
+    if not sizes or len(set(sizes)) < len(sizes):
+        raise ValueError(f"sample_sizes must be different whole numbers, at least one; got {list(sizes)}.")
+    return sizes
