@@ -24,6 +24,7 @@ LABELS = {
     "estimate_variance": "variance of the estimate",
     "covariance": "covariance of estimate and true error",
     "bias": "bias (estimate less true error)",
+    "absolute_bias": "size of the bias",
     "variance": "deviation variance",
     "rms": "RMS of the deviation",
     "correlation": "correlation with the true error",

@@ -109,6 +109,12 @@ def correlation(data: Repetitions) -> Value:
     return Value(r, u * v - r * (u**2 + v**2) / 2)
 
 
+def absolute_bias(data: Repetitions) -> Value:
+    """Return the size of the bias, whatever its sign."""
+    bias = mean_of(data.deviation)
+    return Value(abs(bias.value), np.sign(bias.value) * bias.influence)
+
+
 def interval_score(data: Repetitions) -> Value:
     r"""Return the mean interval score of Gneiting & Raftery (2007), lower being better.
 
@@ -126,6 +132,7 @@ METRICS: dict[str, Metric] = {
     "estimate_variance": lambda data: variance_of(data.estimate),
     "covariance": lambda data: covariance_of(data.estimate, data.true_error),
     "bias": lambda data: mean_of(data.deviation),
+    "absolute_bias": absolute_bias,
     "variance": lambda data: variance_of(data.deviation),
     "rms": rms,
     "correlation": correlation,

@@ -122,15 +122,16 @@ class StudyResults:
         ----------
         metrics : str or sequence of str
             Of true_mean, estimate_mean, true_variance, estimate_variance, covariance (the five moments), bias,
-            variance (of the deviation), rms, correlation (with the true error), internal_variance, coverage, width,
-            interval_score, seconds. Variances divide by the number of repetitions, so that rms^2 = bias^2 + variance.
+            absolute_bias, variance (of the deviation), rms, correlation (with the true error), internal_variance,
+            coverage, width, interval_score, seconds. Variances divide by the number of repetitions, so that
+            rms^2 = bias^2 + variance.
         """
         import pandas as pd
 
         names = [_known(name, ALL, "metric") for name in _listed(metrics)]
         rows = []
         for rule, n, estimator in self._cells():
-            data = self._repetitions(rule, n, estimator)
+            data = self.repetitions(rule, n, estimator)
             known = int(data.is_known.sum())
             row: dict[str, Any] = {"rule": rule, "n": n, "estimator": estimator, "repetitions": known}
             row["failed"] = self._done(rule, n, estimator) - known
@@ -158,7 +159,7 @@ class StudyResults:
         rows = []
         for rule in self.grid.rules:
             for n in self.grid.sample_sizes:
-                one, other = self._repetitions(rule, n, first), self._repetitions(rule, n, second)
+                one, other = self.repetitions(rule, n, first), self.repetitions(rule, n, second)
                 value, common = paired_difference(metric, one, other)
                 error = value.std_error
                 z = value.value / error if error > 0 else float("nan")
@@ -172,7 +173,7 @@ class StudyResults:
 
         if not tau > 0:
             raise ValueError(f"tau must be positive; got {tau!r}.")
-        rows = [(*cell, *tail(self._repetitions(*cell), tau)) for cell in self._cells()]
+        rows = [(*cell, *tail(self.repetitions(*cell), tau)) for cell in self._cells()]
         columns = ["rule", "n", "estimator", "share", "share_se", "bound"]
         return pd.DataFrame(rows, columns=columns).set_index(["rule", "n", "estimator"])
 
@@ -286,7 +287,8 @@ class StudyResults:
         grid = self.grid
         return [(rule, n, name) for rule in grid.rules for n in grid.sample_sizes for name in grid.estimators]
 
-    def _repetitions(self, rule: str, n: int, estimator: str) -> Repetitions:
+    def repetitions(self, rule: str, n: int, estimator: str) -> Repetitions:
+        """Return what one estimator said of one rule at one size, in every repetition."""
         grid = self.grid
         i, j = grid.rules.index(rule), grid.sample_sizes.index(n)
         k = grid.estimators.index(estimator)
@@ -296,7 +298,7 @@ class StudyResults:
         return Repetitions(true_error=true_error, level=grid.level, **parts)
 
     def _deviations(self, rule: str, n: int, estimator: str) -> Floats:
-        data = self._repetitions(rule, n, estimator)
+        data = self.repetitions(rule, n, estimator)
         return data.deviation[data.is_known]
 
     def _done(self, rule: str, n: int, estimator: str) -> int:

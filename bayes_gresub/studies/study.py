@@ -63,8 +63,8 @@ class Study:
     >>> study.run().summary("rms")[["rms", "rms_se"]].round(3)
                          rms  rms_se
     rule n  estimator
-    LDA  40 resub      0.144   0.020
-            bolstered  0.059   0.011
+    LDA  40 resub      0.138   0.020
+            bolstered  0.060   0.011
     """
 
     def __init__(
