@@ -6,13 +6,14 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench lint clean
+.PHONY: help demo test test-long bench paper lint clean
 
 help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
 	@echo "make test       lint, types, tests, doctests"
 	@echo "make test-long  the checks that take longer"
 	@echo "make bench      benchmarks, as ratios against scikit-learn; writes benchmarks/results/"
+	@echo "make paper      the paper's experiment and that on large samples, about an hour; writes benchmarks/results/"
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -37,6 +38,10 @@ test-long: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.run
+
+paper: $(READY)
+	$(BIN)/python -m benchmarks.paper $(WORKERS)
+	$(BIN)/python -m benchmarks.large_sample $(WORKERS)
 
 clean:
 	rm -rf $(VENV) build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

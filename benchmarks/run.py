@@ -1,4 +1,4 @@
-"""Run the benchmarks: all, or those named on the command line (speed, sampler, scale, selection)."""
+"""Run the benchmarks: all, or those named on the command line (speed, sampler, scale, selection, studies)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import sampler, scale, selection, speed
+from benchmarks import sampler, scale, selection, speed, studies
 
-BENCHMARKS = {"speed": speed.main, "sampler": sampler.main, "scale": scale.main, "selection": selection.main}
+BENCHMARKS = {
+    "speed": speed.main,
+    "sampler": sampler.main,
+    "scale": scale.main,
+    "selection": selection.main,
+    "studies": studies.main,
+}
 
 
 def main() -> None:

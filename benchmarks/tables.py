@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import scipy
 import sklearn
 
@@ -26,3 +27,11 @@ def write_table(name: str, title: str, header: list[str], rows: list[list[str]],
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
     print(text, flush=True)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return a frame as a Markdown table."""
+    head = "| " + " | ".join(str(column) for column in table.columns) + " |"
+    rule = "|" + "---|" * len(table.columns)
+    rows = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in table.itertuples(index=False)]
+    return "\n".join([head, rule, *rows, ""])

@@ -14,7 +14,7 @@ from bayes_gresub.classifiers.regions import Region, decision_region
 from bayes_gresub.classifiers.shapes import Linear
 from bayes_gresub.components import Components, Floats, Ints
 from bayes_gresub.integration.linear import linear_mass
-from bayes_gresub.seeds import PROBES, TRUTH, Seed, child, seed_sequence
+from bayes_gresub.seeds import SAMPLES, TRUTH, Seed, child, seed_sequence
 
 N_TEST = 5000
 """Test points behind a true error that no formula gives: the paper's number."""
@@ -120,18 +120,24 @@ class SyntheticPopulation(Population):
             For the test points.
         """
         prior = self.class_probabilities
-        if rounded_sizes(check_whole(n_test, "n_test", 2), prior).min() < 2:
+        check_whole(n_test, "n_test", 2)
+        seed = seed_sequence(random_state)
+        probes, _ = self.sample(_N_PROBES, child(seed, SAMPLES))
+        form = InputFormat(probes.shape[1:], np.dtype(np.float64))
+        region, _ = decision_region(classifier, np.arange(len(prior)), form, probes, seed, in_part=True)
+        if region.n_classes > len(prior):
+            raise ValueError(
+                f"the labels that the classifier knows must be among {list(range(len(prior)))}, the population's; got "
+                f"{region.classes[len(prior) :].tolist()!r} too. Train it on labels of the population."
+            )
+        if isinstance(region.geometry, Linear) and region.n_classes == 2 and self._laws() is not None:
+            value = self._half_space_error(region.geometry, region.codes_of_own)
+            return TrueError(value, 0.0, 0, "distribution function at a linear boundary")
+        if rounded_sizes(n_test, prior).min() < 2:
             raise ValueError(
                 f"n_test must give every class two test points or more; got {n_test} with class probabilities "
                 f"{prior.tolist()}. Raise it."
             )
-        seed = seed_sequence(random_state)
-        probes, _ = self.sample(_N_PROBES, child(seed, PROBES))
-        form = InputFormat(probes.shape[1:], np.dtype(np.float64))
-        region, _ = decision_region(classifier, np.arange(len(prior)), form, probes, seed, in_part=True)
-        if isinstance(region.geometry, Linear) and region.n_classes == 2 and self._laws() is not None:
-            value = self._half_space_error(region.geometry, region.codes_of_own)
-            return TrueError(value, 0.0, 0, "distribution function at a linear boundary")
         rng = np.random.default_rng(child(seed, TRUTH))
         codes = draw_codes(n_test, prior, "fixed", rng)
         return self._tested(region, self._points(codes, rng), codes)
@@ -177,7 +183,8 @@ def rounded_sizes(n: int, prior: Floats) -> Ints:
     """Return whole class sizes with sum n: n times the prior, the largest remainders rounded up, ties to the first."""
     wanted = n * prior
     sizes = np.floor(wanted + 1e-9).astype(np.intp)
-    order = np.argsort(-(wanted - sizes), kind="stable")
+    # Rounded, so that ties are ties.
+    order = np.argsort(-np.round(wanted - sizes, 9), kind="stable")
     sizes[order[: n - sizes.sum()]] += 1
     return sizes
 

@@ -61,17 +61,33 @@ class BlockModel(SyntheticPopulation):
                 f"{self.n_classes} classes with {self.n_informative} informative features."
             )
         check_classes(self.prior, self.n_classes, self.class_sizes)
+        if self.prior is not None:
+            # A tuple, so that populations can be compared.
+            object.__setattr__(self, "prior", tuple(float(p) for p in self.prior))
+        if self.delta is None:
+            self._check_bayes_error(self._wanted_error)
+
+    @property
+    def _wanted_error(self) -> float:
+        """Return the best error of Gaussian classes from which delta follows where it is not given."""
+        return 0.2
+
+    def _check_bayes_error(self, wanted: float) -> None:
+        trivial = 1 - self.class_probabilities.max()
+        if not 0 < wanted < trivial - 1e-9:
+            raise ValueError(
+                f"bayes_error must be between 0 and {trivial:g}, the error of always saying the most frequent class; "
+                f"got {wanted}. Give another, or delta."
+            )
 
     @cached_property
     def delta_(self) -> float:
         """Return half the distance between the means of the first two classes in each informative feature."""
-        if self.delta is not None:
-            return float(self.delta)
-        return self._delta_of(0.2)
+        return self._delta_of(self._wanted_error) if self.delta is None else float(self.delta)
 
     @property
     def covariance(self) -> Floats:
-        """Return the covariance of every class."""
+        """Return the covariance of the noise about the means."""
         covariance = np.eye(self.n_informative + self.n_noise)
         for start in range(0, self.n_informative, self.block):
             inside = slice(start, start + self.block)
@@ -125,7 +141,7 @@ class BlockModel(SyntheticPopulation):
         def excess(distance: float) -> float:
             return gaussian_bayes_error(distance, probabilities) - bayes_error
 
-        return float(brentq(excess, 1e-3, 40.0, xtol=1e-14) / 2 * unit)
+        return float(brentq(excess, 1e-9, 40.0, xtol=1e-14) / 2 * unit)
 
 
 @dataclass(frozen=True)
@@ -183,23 +199,12 @@ class PaperGaussian(BlockModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.bayes_error is None:
-            return
-        if self.delta is not None:
+        if self.bayes_error is not None and self.delta is not None:
             raise ValueError("give bayes_error or delta, not both: one follows from the other.")
-        trivial = 1 - self.class_probabilities.max()
-        if not 0 < self.bayes_error < trivial:
-            raise ValueError(
-                f"bayes_error must be between 0 and {trivial:g}, the error of always saying the most frequent class; "
-                f"got {self.bayes_error}."
-            )
 
-    @cached_property
-    def delta_(self) -> float:
-        """Return half the distance between the means of the first two classes in each informative feature."""
-        if self.delta is not None:
-            return float(self.delta)
-        return self._delta_of(0.2 if self.bayes_error is None else self.bayes_error)
+    @property
+    def _wanted_error(self) -> float:
+        return 0.2 if self.bayes_error is None else self.bayes_error
 
     @cached_property
     def bayes_error_(self) -> float:

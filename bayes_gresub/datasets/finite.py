@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayes_gresub.checks import check_whole
-from bayes_gresub.classifiers.inputs import Labels, Sample, read_rows
+from bayes_gresub.classifiers.inputs import Labels, Sample, encode_labels, read_rows
 from bayes_gresub.classifiers.regions import check_predict
 from bayes_gresub.components import Ints
 from bayes_gresub.datasets.base import N_TEST, Population, TrueError, rounded_sizes
@@ -100,11 +100,12 @@ class FiniteData(Population):
         if self.class_sizes == "fixed":
             codes = self._sample.codes[order]
             sizes = rounded_sizes(n, np.bincount(codes) / len(codes))
-            # The first of each class in a random order; then that order again.
+            # The first of each class; they come by turns, so that their order must be made random again.
             rank = np.empty(len(order), dtype=np.intp)
             for code, members in enumerate(np.bincount(codes)):
                 rank[codes == code] = np.arange(members)
-            order = np.concatenate([order[rank < sizes[codes]], order[rank >= sizes[codes]]])
+            is_drawn = rank < sizes[codes]
+            order = np.concatenate([rng.permutation(order[is_drawn]), order[~is_drawn]])
         drawn, rest = order[:n], order[n:]
         return self._sample.restored(drawn), self._sample.labels[drawn], Rest(self._sample, rest)
 
@@ -121,6 +122,14 @@ class Rest:
         check_predict(classifier)
         labels = self.sample.labels[self.rows]
         said = np.asarray(classifier.predict(self.sample.restored(self.rows)))
-        share = float((said.reshape(labels.shape) != labels).mean())
+        if said.shape == (len(labels), 1):
+            said = said[:, 0]
+        if said.shape != labels.shape:
+            raise ValueError(
+                f"predict must return one label per point; got shape {said.shape} for {len(labels)} points."
+            )
+        classes = self.sample.classes
+        codes = encode_labels(said, classes, "the labels that predict returns", "Train it on labels of these data.")
+        share = float((codes != self.sample.codes[self.rows]).mean())
         m = len(labels)
         return TrueError(share, float(np.sqrt(share * (1 - share) / (m - 1))), m, f"the {m} points not drawn")

@@ -52,6 +52,8 @@ class GaussianClasses(SyntheticPopulation):
         given = np.asarray(self.covariances, dtype=float)
         if given.shape not in ((d, d), (c, d, d)):
             raise ValueError(f"covariances must have shape {(d, d)} or {(c, d, d)}; got {given.shape}.")
+        if not np.isfinite(given).all():
+            raise ValueError("covariances must be finite; got NaN or infinite values.")
         if not np.allclose(given, given.swapaxes(-1, -2)):
             raise ValueError("covariances must be symmetric; got one that is not.")
         try:

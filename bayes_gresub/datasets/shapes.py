@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr
 
 from bayes_gresub.components import Components, Floats, Ints, StudentT
-from bayes_gresub.datasets.blocks import BlockModel
+from bayes_gresub.datasets.blocks import BlockModel, gaussian_bayes_error
 
 
 @dataclass(frozen=True)
@@ -115,16 +114,16 @@ class Bimodal(BlockModel):
         super().__post_init__()
         if not 0 <= self.gap < np.inf:
             raise ValueError(f"gap must be finite and not negative; got {self.gap}.")
-        if self.n_informative < 2 or self.n_classes != 2 or self.prior is not None:
+        if self.n_informative < 2 or self.n_classes != 2:
             raise ValueError(
-                f"Bimodal needs two equally likely classes and two informative features or more; got {self.n_classes} "
-                f"classes, prior={self.prior!r} and {self.n_informative} informative features."
+                f"Bimodal needs two classes and two informative features or more; got {self.n_classes} classes and "
+                f"{self.n_informative} informative features."
             )
 
     @property
     def bayes_error_(self) -> float:
         """Return the error of the best classifier."""
-        return float(ndtr(-self.distance / 2))
+        return gaussian_bayes_error(self.distance, self.class_probabilities)
 
     @cached_property
     def shift(self) -> Floats:

@@ -43,7 +43,7 @@ def plot_lines(lines: Mapping[str, Line], what: str, ax: Axes | None = None, *, 
     ----------
     lines : mapping from estimator to (sizes, values, low, high)
     what : str
-        The metric.
+        The metric, or what to write at the axis.
     ax : Axes, optional
     level : float
         The nominal coverage, drawn as a line where `what` is "coverage".
@@ -80,7 +80,7 @@ def plot_lines(lines: Mapping[str, Line], what: str, ax: Axes | None = None, *, 
     else:
         ax.set_xticks(sizes)
     ax.set_xlabel("sample size n")
-    ax.set_ylabel(LABELS[what])
+    ax.set_ylabel(LABELS.get(what, what))
     return _plain(ax)
 
 

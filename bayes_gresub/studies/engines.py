@@ -29,9 +29,17 @@ def records(job: Job, wanted: Sequence[Wanted], n_jobs: int | None, client: Any)
     return found
 
 
+def check_client(client: Any) -> None:
+    """Raise unless a client is one of dask.distributed that can be waited for."""
+    if isinstance(client, type) or not (hasattr(client, "submit") and hasattr(client, "nthreads")):
+        raise TypeError(f"client must be a distributed.Client; got {client!r}.")
+    if client.asynchronous:
+        raise ValueError("client must not be asynchronous; got one that is. Make it without asynchronous=True.")
+
+
 def _on_cluster(jobs: dict[str, Job], wanted: Sequence[Wanted], client: Any) -> Iterator[Record]:
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    if crowded := [name for name, worker in workers.items() if worker["nthreads"] > 1]:
+    workers = client.nthreads()
+    if crowded := [name for name, threads in workers.items() if threads > 1]:
         warnings.warn(
             f"{len(crowded)} of {len(workers)} workers have several threads, but run one task at a time, so that all "
             "numbers stay the same. Start them with threads_per_worker=1 to use every core.",

@@ -112,6 +112,12 @@ class StudyResults:
             parts.append(f"warnings in {_count(said, 'task')}: see warnings()")
         return f"StudyResults: {', '.join(parts)}"
 
+    def repetitions(self, rule: str, n: int, estimator: str) -> Repetitions:
+        """Return what one estimator said of one rule at one size, in every repetition."""
+        i, j, k = self._place(rule, n, estimator)
+        parts = {name: self._numbers[name][i, j, k] for name in ("estimate", "std_error", "low", "high", "seconds")}
+        return Repetitions(true_error=self._truths["true_error"][i, j], level=self.grid.level, **parts)
+
     def summary(self, metrics: str | Sequence[str] = _SUMMARY) -> pd.DataFrame:
         """Return the metrics of every estimator, a row for each rule, size and estimator.
 
@@ -287,24 +293,18 @@ class StudyResults:
         grid = self.grid
         return [(rule, n, name) for rule in grid.rules for n in grid.sample_sizes for name in grid.estimators]
 
-    def repetitions(self, rule: str, n: int, estimator: str) -> Repetitions:
-        """Return what one estimator said of one rule at one size, in every repetition."""
-        grid = self.grid
-        i, j = grid.rules.index(rule), grid.sample_sizes.index(n)
-        k = grid.estimators.index(estimator)
-        numbers = self._numbers
-        true_error = self._truths["true_error"][i, j]
-        parts = {name: numbers[name][i, j, k] for name in ("estimate", "std_error", "low", "high", "seconds")}
-        return Repetitions(true_error=true_error, level=grid.level, **parts)
-
     def _deviations(self, rule: str, n: int, estimator: str) -> Floats:
         data = self.repetitions(rule, n, estimator)
         return data.deviation[data.is_known]
 
     def _done(self, rule: str, n: int, estimator: str) -> int:
-        return sum(
-            task.rule == rule and task.n == n and estimator in record["rows"] for task, record in self.records.items()
-        )
+        """Return how many repetitions were run, failed or not: all that ran say how often they refitted."""
+        i, j, k = self._place(rule, n, estimator)
+        return int(np.isfinite(self._numbers["n_refits"][i, j, k]).sum())
+
+    def _place(self, rule: str, n: int, estimator: str) -> tuple[int, int, int]:
+        grid = self.grid
+        return grid.rules.index(rule), grid.sample_sizes.index(n), grid.estimators.index(estimator)
 
     def _line(
         self, table: pd.DataFrame, rule: str, estimator: str, metric: str

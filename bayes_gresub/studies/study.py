@@ -20,6 +20,7 @@ from bayes_gresub.intervals import check_level
 from bayes_gresub.resampling import Interrupted
 from bayes_gresub.seeds import SAMPLES, child
 from bayes_gresub.studies.arrays import Grid
+from bayes_gresub.studies.engines import check_client
 from bayes_gresub.studies.engines import records as records_of
 from bayes_gresub.studies.fingerprint import Plain, plain
 from bayes_gresub.studies.progress import Display
@@ -148,8 +149,8 @@ class Study:
         check_jobs(n_jobs)
         if client is not None and n_jobs is not None:
             raise ValueError("give n_jobs or client, not both: a cluster has its own number of workers.")
-        if client is not None and not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
-            raise TypeError(f"client must be a distributed.Client; got {type(client).__name__}.")
+        if client is not None:
+            check_client(client)
         job = self._job()
         for n in self.sample_sizes:
             # What a population cannot give shows before any work.
