@@ -79,7 +79,7 @@ def write_page(results: StudyResults) -> None:
     import matplotlib.pyplot as plt
 
     PAGE.mkdir(parents=True, exist_ok=True)
-    results.summary().round(5).to_csv(PAGE / "summary.csv")
+    results.summary().to_csv(PAGE / "summary.csv", float_format="%.5g")
     found = to_frame(claims(results))
     found.round(2).to_csv(PAGE / "claims.csv", index=False)
     ours = ("cross_validation", *paper.ours())

@@ -56,6 +56,12 @@ def plot_lines(lines: Mapping[str, Line], what: str, ax: Axes | None = None, *, 
     'RMS of the deviation'
     """
     ax = _axes(ax)
+    _draw_lines(lines, what, ax, level)
+    _limit(ax, what)
+    return ax
+
+
+def _draw_lines(lines: Mapping[str, Line], what: str, ax: Axes, level: float) -> None:
     sizes = next(iter(lines.values()))[0]
     is_wide = len(sizes) > 1 and sizes.max() > 20 * sizes.min()
     for number, (name, (_, values, low, high)) in enumerate(lines.items()):
@@ -63,25 +69,32 @@ def plot_lines(lines: Mapping[str, Line], what: str, ax: Axes | None = None, *, 
         if not known.any():
             continue
         # Side by side, so that bars do not hide each other.
-        moved = sizes * 1.0 + (number - (len(lines) - 1) / 2) * 0.004 * np.ptp(sizes) * (not is_wide)
+        aside = number - (len(lines) - 1) / 2
+        moved = sizes * np.exp(0.015 * aside) if is_wide else sizes + 0.004 * aside * np.ptp(sizes)
         bars = np.vstack([values - low, high - values])[:, known]
         ax.errorbar(moved[known], values[known], yerr=np.maximum(np.nan_to_num(bars), 0), label=name, **_style(number))
     if what == "bias":
         ax.axhline(0, color="black", linewidth=0.8)
     elif what == "coverage":
         ax.axhline(level, color="black", linewidth=0.8, linestyle=":")
-        ax.set_ylim(top=1.02)
-    elif what == "seconds":
+    if what == "seconds" and ax.containers:
         ax.set_yscale("log")
-    elif what not in ("covariance", "correlation"):
-        ax.set_ylim(bottom=0)
     if is_wide:
         ax.set_xscale("log")
-    else:
-        ax.set_xticks(sizes)
+    ax.set_xticks(sizes, [str(n) for n in sizes.tolist()])
+    ax.minorticks_off()
+    ax.margins(y=0.08)
     ax.set_xlabel("sample size n")
     ax.set_ylabel(LABELS.get(what, what))
-    return _plain(ax)
+    _plain(ax)
+
+
+def _limit(ax: Axes, what: str) -> None:
+    """Set the limits of the metric's axis, when all that shares it is drawn."""
+    if what == "coverage":
+        ax.set_ylim(top=1.02)
+    elif what not in ("seconds", "bias", "covariance", "correlation"):
+        ax.set_ylim(bottom=0)
 
 
 def plot_deviations(deviations: Mapping[str, Floats], ax: Axes | None = None) -> Axes:
@@ -147,8 +160,10 @@ def plot_study(panels: Mapping[str, Mapping[str, Any]], what: str, *, level: flo
     rows = max(len(inside) for inside in panels.values())
     is_distribution = what == "deviations"
     height = 0.28 * rows + 1.0 if is_distribution else 2.9
-    # The legend stands below the panels, three names in a row.
-    below = 0.0 if is_distribution or rows == 1 else 0.24 * -(-rows // 3) + 0.1
+    # The legend stands below the panels, in as many columns as its longest name allows.
+    names = list(dict.fromkeys(name for inside in panels.values() for name in inside))
+    columns = max(1, min(3, int(4.6 * across / (0.075 * max(len(name) for name in names) + 0.65))))
+    below = 0.0 if is_distribution else 0.24 * -(-len(names) // columns) + 0.1
     figure, grid = plt.subplots(
         down,
         across,
@@ -163,22 +178,24 @@ def plot_study(panels: Mapping[str, Mapping[str, Any]], what: str, *, level: flo
         if is_distribution:
             plot_deviations(inside, ax)
         else:
-            plot_lines(inside, what, ax, level=level)
+            _draw_lines(inside, what, ax, level)
         ax.set_title(f"{rule}, n = {n}" if is_distribution else rule, fontsize="medium")
         ax.tick_params(labelbottom=number + across >= len(panels), labelleft=number % across == 0)
         ax.set_xlabel(ax.get_xlabel() if number + across >= len(panels) else "")
         ax.set_ylabel(ax.get_ylabel() if number % across == 0 else "")
-    if is_distribution and len(panels):
+    if is_distribution:
         grid.flat[0].set_ylim(rows - 0.4, -0.6)
+    else:
+        _limit(grid.flat[0], what)
     for ax in grid.flat[len(panels) :]:
         ax.remove()
     if below:
         found: dict[str, Any] = {}
         for ax in figure.axes:
-            handles, names = ax.get_legend_handles_labels()
-            found.update(zip(names, handles, strict=True))
+            handles, labels = ax.get_legend_handles_labels()
+            found.update(zip(labels, handles, strict=True))
         figure.legend(
-            found.values(), found.keys(), loc="outside lower center", ncols=3, fontsize="small", edgecolor="none"
+            found.values(), found.keys(), loc="outside lower center", ncols=columns, fontsize="small", edgecolor="none"
         )
     return figure
 
@@ -188,7 +205,7 @@ def _style(number: int) -> dict[str, Any]:
     return {
         "color": LINES[number % len(LINES)],
         "linestyle": DASHES[again % len(DASHES)],
-        "marker": MARKERS[number % len(MARKERS)],
+        "marker": MARKERS[(number + 3 * again) % len(MARKERS)],
         "markersize": 4,
         "linewidth": 1.2,
         "elinewidth": 0.8,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from bayes_gresub.studies.metrics import evaluate, paired_difference
+from bayes_gresub.studies.paper import PUBLISHED, rules
 from bayes_gresub.studies.results import StudyResults
 
 if TYPE_CHECKING:
@@ -65,12 +66,14 @@ class Claim:
         """Return in words whether the run bears the claim out."""
         holds, is_open, fails = self.counts
         total = holds + is_open + fails
+        if is_open == total:
+            return "open"
         if holds == total:
             return "borne out"
         if fails == total:
             return "contradicted"
         if not fails:
-            return "borne out where decided" if holds else "open"
+            return "borne out where decided"
         if not holds:
             return "contradicted where decided"
         return "borne out in part"
@@ -219,7 +222,7 @@ def to_frame(found: Iterable[Claim]) -> pd.DataFrame:
 
     rows = []
     for claim in found:
-        z = np.array([one.z for one in claim.evidence])
+        z = np.array([one.z for one in claim.evidence if np.isfinite(one.z)] or [np.nan])
         holds, is_open, fails = claim.counts
         against = [one.where for one in claim.evidence if one.z <= -DECIDED]
         rows.append(
@@ -230,9 +233,9 @@ def to_frame(found: Iterable[Claim]) -> pd.DataFrame:
                 "for": holds,
                 "open": is_open,
                 "against": fails,
-                "z_min": np.nanmin(z),
-                "z_median": np.nanmedian(z),
-                "z_max": np.nanmax(z),
+                "z_min": z.min(),
+                "z_median": np.median(z),
+                "z_max": z.max(),
                 "cells_against": "; ".join(against),
             }
         )
@@ -243,14 +246,17 @@ class _Run:
     """Evidence from the results of a run."""
 
     def __init__(self, results: StudyResults) -> None:
+        needed = (*PUBLISHED, *rules())
+        if missing := [name for name in needed if name not in (*results.grid.estimators, *results.grid.rules)]:
+            raise ValueError(
+                f"claims need the rules and estimators of paper.synthetic_study(); these results lack {missing}."
+            )
         self.results = results
         self.rules = results.grid.rules
         self.sizes = results.grid.sample_sizes
 
     def rivals(self, name: str, *but: str) -> list[str]:
         """Return the published estimators other than this, both its forms left out."""
-        from bayes_gresub.studies.paper import PUBLISHED
-
         own = set(_FORMS.values()) if name in _FORMS.values() else {name}
         # Semi-bolstering was published for 3NN only, later.
         return [one for one in PUBLISHED if one not in own and one not in but and one != "semi_bolster"]
@@ -273,23 +279,19 @@ class _Run:
     ) -> tuple[Evidence, ...]:
         """Return, per cell, the z-score against the strongest rival."""
         others = list(rivals)
-        found = []
-        for rule, n in _product(rules, sizes):
-            scores = {other: self._z(name, other, metric, rule, n) for other in others}
-            strongest = min(scores, key=lambda other: scores[other])
-            found.append(Evidence(f"{rule}, n={n}: {strongest}", scores[strongest]))
-        return tuple(found)
+        return tuple(
+            _weakest(f"{rule}, n={n}", {other: self._z(name, other, metric, rule, n) for other in others})
+            for rule, n in _product(rules, sizes)
+        )
 
     def more(
         self, name: str, rivals: Iterable[str], metric: str, rules: Iterable[str], sizes: Iterable[int]
     ) -> tuple[Evidence, ...]:
         others = list(rivals)
-        found = []
-        for rule, n in _product(rules, sizes):
-            scores = {other: self._z(other, name, metric, rule, n) for other in others}
-            strongest = min(scores, key=lambda other: scores[other])
-            found.append(Evidence(f"{rule}, n={n}: {strongest}", scores[strongest]))
-        return tuple(found)
+        return tuple(
+            _weakest(f"{rule}, n={n}", {other: self._z(other, name, metric, rule, n) for other in others})
+            for rule, n in _product(rules, sizes)
+        )
 
     def less_with(self, better: Iterable[str], worse: Iterable[str], name: str, metric: str) -> tuple[Evidence, ...]:
         """Return z-scores of one estimator's metric with some rules against that with others, sample by sample."""
@@ -314,6 +316,15 @@ class _Run:
         first, second = (self.results.repetitions(rule, n, name) for name in (larger, smaller))
         value, _ = paired_difference(metric, first, second)
         return _ratio(value.value, value.std_error)
+
+
+def _weakest(where: str, scores: dict[str, float]) -> Evidence:
+    """Return the evidence against the strongest rival; it is unknown where a rival that might be stronger is."""
+    known = {name: z for name, z in scores.items() if np.isfinite(z)}
+    strongest = min(known or scores, key=lambda name: scores[name])
+    if len(known) < len(scores) and scores[strongest] > -DECIDED:
+        return Evidence(where, float("nan"))
+    return Evidence(f"{where}: {strongest}", scores[strongest])
 
 
 def _ratio(value: float, error: float) -> float:

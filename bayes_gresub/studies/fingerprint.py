@@ -76,6 +76,18 @@ def differences(before: Plain, now: Plain, where: str = "") -> list[str]:
     return [] if before == now else [f"{where} was {_short(before)}, is {_short(now)}"]
 
 
+def words(data: Plain) -> str:
+    """Return the plain data of an object in one line.
+
+    Examples
+    --------
+    >>> words({"type": "somewhere.Thing", "size": 3})
+    'Thing(size=3)'
+    """
+    inside = ", ".join(f"{name}={value}" for name, value in data.items() if name != "type")
+    return f"{str(data.get('type', '')).rpartition('.')[2]}({inside})"
+
+
 def _short(data: Plain) -> str:
     text = json.dumps(data)
     return text if len(text) <= 60 else f"{text[:57]}..."

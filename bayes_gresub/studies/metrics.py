@@ -153,41 +153,41 @@ ALL = {**METRICS, **INTERVAL_METRICS}
 
 def evaluate(name: str, data: Repetitions) -> Value:
     """Return a metric over the repetitions that it can be computed from; NaN where there are none."""
-    rows = data.has_interval if name in INTERVAL_METRICS else data.is_known
+    rows = usable(name, data)
+    return ALL[name](data.take(rows)) if rows.any() else Value(float("nan"), np.empty(0))
+
+
+def usable(name: str, data: Repetitions) -> NDArray[np.bool_]:
+    """Return from which repetitions a metric can be computed."""
+    if name in INTERVAL_METRICS:
+        return data.has_interval
     if name == "internal_variance":
-        rows &= np.isfinite(data.std_error)
-    usable = data.take(rows)
-    if not len(usable.estimate):
-        return Value(float("nan"), np.empty(0))
-    return ALL[name](usable)
+        return data.is_known & np.isfinite(data.std_error)
+    return data.is_known
 
 
 def paired_difference(name: str, first: Repetitions, second: Repetitions) -> tuple[Value, int]:
     """Return a metric of the first less that of the second over the repetitions both have, and how many these are."""
-    rows = first.is_known & second.is_known
-    if name in INTERVAL_METRICS:
-        rows &= first.has_interval & second.has_interval
+    rows = usable(name, first) & usable(name, second)
     one, other = evaluate(name, first.take(rows)), evaluate(name, second.take(rows))
-    if len(one.influence) != len(other.influence):
-        return Value(float("nan"), np.empty(0)), 0
     return Value(one.value - other.value, one.influence - other.influence), len(one.influence)
 
 
 def coverage_interval(data: Repetitions, level: float = 0.95) -> tuple[float, float]:
     """Return the Clopper-Pearson interval of the coverage."""
-    usable = data.take(data.has_interval)
-    total = len(usable.low)
+    known = data.take(data.has_interval)
+    total = len(known.low)
     if not total:
         return float("nan"), float("nan")
-    inside = int(((usable.low <= usable.true_error) & (usable.true_error <= usable.high)).sum())
+    inside = int(((known.low <= known.true_error) & (known.true_error <= known.high)).sum())
     low, high = BinomialSupport("coverage", inside, total).interval(level)
     return low, high
 
 
 def tail(data: Repetitions, tau: float) -> tuple[float, float, float]:
     r"""Return how often the estimate was off by tau or more, its standard error, and Markov's bound (RMS / tau)^2."""
-    usable = data.take(data.is_known)
-    if not len(usable.estimate):
+    known = data.take(data.is_known)
+    if not len(known.estimate):
         return float("nan"), float("nan"), float("nan")
-    share = mean_of((np.abs(usable.deviation) >= tau).astype(float))
-    return share.value, share.std_error, (rms(usable).value / tau) ** 2
+    share = mean_of((np.abs(known.deviation) >= tau).astype(float))
+    return share.value, share.std_error, (rms(known).value / tau) ** 2

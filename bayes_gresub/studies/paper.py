@@ -119,4 +119,4 @@ def synthetic_study(
     """
     truth = PaperGaussian(bayes_error=0.2) if population is None else population
     estimators = published(n_resamples) if only_published else {**published(n_resamples), **ours(n_resamples)}
-    return Study(truth, rules(), estimators, SAMPLE_SIZES, repetitions, seed, reruns=1)
+    return Study(truth, rules(), estimators, SAMPLE_SIZES, repetitions, seed, reruns={"cross_validation": 1})

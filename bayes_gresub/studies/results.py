@@ -13,11 +13,13 @@ import numpy as np
 
 from bayes_gresub.components import Floats
 from bayes_gresub.studies.arrays import Grid, numbers, truths
+from bayes_gresub.studies.fingerprint import words
 from bayes_gresub.studies.metrics import (
     ALL,
     Repetitions,
     coverage_interval,
     evaluate,
+    mean_of,
     paired_difference,
     tail,
 )
@@ -86,7 +88,7 @@ class StudyResults:
             tuple(design["estimators"]),
             design["repetitions"],
             design["level"],
-            _words(design["population"]),
+            words(design["population"]),
         )
         records, damaged = store.read(grid.tasks)
         if damaged:
@@ -107,6 +109,9 @@ class StudyResults:
         failed = sum(bool(row["message"]) for record in self.records.values() for row in record["rows"].values())
         if failed:
             parts.append(f"{_count(failed, 'failed estimate')}: see failures()")
+        unknown = sum(bool(record["true"]["message"]) for record in self.records.values())
+        if unknown:
+            parts.append(f"no true error in {_count(unknown, 'task')}: see failures()")
         said = sum(bool(record["warnings"]) for record in self.records.values())
         if said:
             parts.append(f"warnings in {_count(said, 'task')}: see warnings()")
@@ -139,7 +144,7 @@ class StudyResults:
         for rule, n, estimator in self._cells():
             data = self.repetitions(rule, n, estimator)
             known = int(data.is_known.sum())
-            row: dict[str, Any] = {"rule": rule, "n": n, "estimator": estimator, "repetitions": known}
+            row: dict[str, Any] = {"repetitions": known}
             row["failed"] = self._done(rule, n, estimator) - known
             for name in names:
                 value = evaluate(name, data)
@@ -149,7 +154,7 @@ class StudyResults:
                 else:
                     row[f"{name}_se"] = value.std_error
             rows.append(row)
-        return pd.DataFrame(rows).set_index(["rule", "n", "estimator"])
+        return pd.DataFrame(rows, index=self._index())
 
     def difference(self, first: str, second: str, metric: str = "rms") -> pd.DataFrame:
         """Return a metric of one estimator less that of another over the same samples, a row for each rule and size.
@@ -179,14 +184,12 @@ class StudyResults:
 
         if not tau > 0:
             raise ValueError(f"tau must be positive; got {tau!r}.")
-        rows = [(*cell, *tail(self.repetitions(*cell), tau)) for cell in self._cells()]
-        columns = ["rule", "n", "estimator", "share", "share_se", "bound"]
-        return pd.DataFrame(rows, columns=columns).set_index(["rule", "n", "estimator"])
+        rows = [tail(self.repetitions(*cell), tau) for cell in self._cells()]
+        return pd.DataFrame(rows, columns=["share", "share_se", "bound"], index=self._index())
 
     def timing(self) -> pd.DataFrame:
         """Return the mean milliseconds of an estimate, a row for each rule and size, a column for each estimator."""
-        seconds = self.summary("seconds")["seconds"].unstack("estimator")
-        return seconds[list(self.grid.estimators)].reindex(self.grid.rules, level="rule") * 1e3
+        return self.summary("seconds")["seconds"].unstack("estimator") * 1e3
 
     def failures(self) -> pd.DataFrame:
         """Return what went wrong: rule, n, estimator, message and how often."""
@@ -255,25 +258,27 @@ class StudyResults:
         """
         from bayes_gresub.plots import plot_study
 
-        shown = [
-            _known(name, self.grid.estimators, "estimator") for name in _listed(estimators or self.grid.estimators)
-        ]
-        panels = [_known(name, self.grid.rules, "rule") for name in _listed(rules or self.grid.rules)]
+        grid = self.grid
+        wanted = grid.estimators if estimators is None else _listed(estimators)
+        shown = [_known(name, grid.estimators, "estimator") for name in wanted]
+        panels = [_known(name, grid.rules, "rule") for name in (grid.rules if rules is None else _listed(rules))]
         _known(what, ["true_error", "deviations", *ALL], "figure")
+        if n is not None and what != "deviations":
+            raise ValueError(
+                f"n is for what='deviations', the other figures show all sizes; got n={n!r}. Leave it out."
+            )
         if what == "deviations":
-            size = self.grid.sample_sizes[-1] if n is None else n
-            if size not in self.grid.sample_sizes:
-                raise ValueError(f"n must be one of {list(self.grid.sample_sizes)}; got {n!r}.")
+            size = max(grid.sample_sizes) if n is None else n
+            if size not in grid.sample_sizes:
+                raise ValueError(f"n must be one of {list(grid.sample_sizes)}; got {n!r}.")
             deviations = {rule: {name: self._deviations(rule, size, name) for name in shown} for rule in panels}
             return plot_study(deviations, what, n=size)
         if what == "true_error":
-            # Every estimator has the same; the rules share one panel, as in the paper.
-            table = self.summary("true_mean")
-            panel = {rule: self._line(table, rule, shown[0], "true_mean") for rule in panels}
-            return plot_study({"": panel}, "true_mean")
+            # The rules share one panel, as in the paper.
+            return plot_study({"": {rule: self._truth_line(rule) for rule in panels}}, "true_mean")
         table = self.summary(what)
         lines = {rule: {name: self._line(table, rule, name, what) for name in shown} for rule in panels}
-        return plot_study(lines, what, level=self.grid.level)
+        return plot_study(lines, what, level=grid.level)
 
     def save(self, folder: str | Path, figures: Iterable[str] = ("true_error", "bias", "variance", "rms")) -> None:
         """Write summary.csv, timing.csv and figures, each as SVG and PNG, to a folder."""
@@ -281,9 +286,9 @@ class StudyResults:
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        self.summary().round(6).to_csv(target / "summary.csv")
-        self.timing().round(3).to_csv(target / "timing.csv")
-        for what in figures:
+        self.summary().to_csv(target / "summary.csv")
+        self.timing().to_csv(target / "timing.csv")
+        for what in _listed(figures):
             figure = self.plot(what)
             for ending in ("svg", "png"):
                 figure.savefig(target / f"{what}.{ending}", dpi=110)
@@ -292,6 +297,15 @@ class StudyResults:
     def _cells(self) -> list[tuple[str, int, str]]:
         grid = self.grid
         return [(rule, n, name) for rule in grid.rules for n in grid.sample_sizes for name in grid.estimators]
+
+    def _index(self) -> pd.MultiIndex:
+        """Return the index of the cells, in the order of the design, which counts as sorted."""
+        import pandas as pd
+
+        grid = self.grid
+        levels: list[list[Any]] = [list(grid.rules), list(grid.sample_sizes), list(grid.estimators)]
+        codes = np.indices([len(level) for level in levels]).reshape(3, -1)
+        return pd.MultiIndex(levels=levels, codes=list(codes), names=["rule", "n", "estimator"])
 
     def _deviations(self, rule: str, n: int, estimator: str) -> Floats:
         data = self.repetitions(rule, n, estimator)
@@ -304,7 +318,17 @@ class StudyResults:
 
     def _place(self, rule: str, n: int, estimator: str) -> tuple[int, int, int]:
         grid = self.grid
+        _known(rule, grid.rules, "rule")
+        _known(estimator, grid.estimators, "estimator")
+        if n not in grid.sample_sizes:
+            raise ValueError(f"n must be one of {list(grid.sample_sizes)}; got {n!r}.")
         return grid.rules.index(rule), grid.sample_sizes.index(n), grid.estimators.index(estimator)
+
+    def _truth_line(self, rule: str) -> tuple[Floats, Floats, Floats, Floats]:
+        errors = self._truths["true_error"][self.grid.rules.index(rule)]
+        means = [mean_of(one[np.isfinite(one)]) for one in errors]
+        values, bars = np.array([mean.value for mean in means]), 2 * np.array([mean.std_error for mean in means])
+        return np.array(self.grid.sample_sizes), values, values - bars, values + bars
 
     def _line(
         self, table: pd.DataFrame, rule: str, estimator: str, metric: str
@@ -343,8 +367,3 @@ def _known(name: str, valid: Iterable[str], what: str) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _words(population: Any) -> str:
-    inside = ", ".join(f"{name}={value}" for name, value in population.items() if name != "type")
-    return f"{str(population.get('type', '')).rpartition('.')[2]}({inside})"

@@ -17,7 +17,7 @@ from bayes_gresub.studies.fingerprint import Plain, differences, digest
 from bayes_gresub.studies.tasks import Record, Task
 
 FORMAT = 1
-_GROWING = ("rules", "estimators")
+_GROWING = ("rules", "estimators", "reruns")
 """Parts of a design, by name, to which a later run may add."""
 _LISTED = ("sample_sizes", "repetitions")
 """Parts that may change from run to run, since they only say which tasks are wanted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from bayes_gresub.seeds import SAMPLES, child
 from bayes_gresub.studies.arrays import Grid
 from bayes_gresub.studies.engines import check_client
 from bayes_gresub.studies.engines import records as records_of
-from bayes_gresub.studies.fingerprint import Plain, plain
+from bayes_gresub.studies.fingerprint import Plain, plain, words
 from bayes_gresub.studies.progress import Display
 from bayes_gresub.studies.results import StudyResults
 from bayes_gresub.studies.store import RunFolder
@@ -51,9 +52,10 @@ class Study:
         Of the intervals.
     n_test : int, default 5000
         Test points behind a true error that no formula gives.
-    reruns : int, default 0
+    reruns : int or dict from estimator to int, default 0
         How often to run again, with other random numbers on the same sample, the estimators that do not know their
-        Monte-Carlo standard error, such as one cross-validation; their internal variance is measured so.
+        Monte-Carlo standard error, such as one cross-validation; their internal variance is measured so. A dict names
+        those to run again.
 
     Examples
     --------
@@ -79,7 +81,7 @@ class Study:
         *,
         level: float = 0.95,
         n_test: int = N_TEST,
-        reruns: int = 0,
+        reruns: int | Mapping[str, int] = 0,
     ) -> None:
         if not isinstance(population, Population):
             raise TypeError(
@@ -95,7 +97,11 @@ class Study:
         check_level(level)
         self.level = level
         self.n_test = check_whole(n_test, "n_test", 2)
-        self.reruns = check_whole(reruns, "reruns", 0)
+        self.reruns = _read_reruns(reruns, self.estimators)
+
+    @cached_property
+    def _population(self) -> Plain:
+        return plain(self.population)
 
     @property
     def tasks(self) -> list[Task]:
@@ -105,7 +111,7 @@ class Study:
     def design(self) -> Plain:
         """Return all that the numbers depend on, as plain data."""
         return {
-            "population": plain(self.population),
+            "population": self._population,
             "rules": {name: plain(rule) for name, rule in self.rules.items()},
             "estimators": {name: plain(one) for name, one in self.estimators.items()},
             "sample_sizes": list(self.sample_sizes),
@@ -113,7 +119,7 @@ class Study:
             "seed": self.seed,
             "level": self.level,
             "n_test": self.n_test,
-            "reruns": self.reruns,
+            "reruns": dict(self.reruns),
         }
 
     def run(
@@ -194,7 +200,7 @@ class Study:
             tuple(self.estimators),
             self.repetitions,
             self.level,
-            repr(self.population),
+            words(self._population),
         )
 
     def _lacking(self, record: Record | None) -> list[str]:
@@ -244,9 +250,18 @@ def _read_rules(rules: Any) -> dict[str, Any]:
     return read
 
 
+def _read_reruns(reruns: Any, estimators: Mapping[str, Any]) -> dict[str, int]:
+    """Return how often each estimator is run again."""
+    if not isinstance(reruns, Mapping):
+        return dict.fromkeys(estimators, check_whole(reruns, "reruns", 0))
+    if unknown := [name for name in reruns if name not in estimators]:
+        raise ValueError(f"reruns must name estimators of the study; got {unknown[0]!r}, not in {list(estimators)}.")
+    return {name: check_whole(reruns.get(name, 0), f"reruns of {name}", 0) for name in estimators}
+
+
 def _read_sizes(sample_sizes: Any) -> tuple[int, ...]:
     given: Sequence[Any] = [sample_sizes] if isinstance(sample_sizes, int | np.integer) else list(sample_sizes)
     sizes = tuple(check_whole(n, "every sample size", 2) for n in given)
     if not sizes or len(set(sizes)) < len(sizes):
         raise ValueError(f"sample_sizes must be different whole numbers, at least one; got {list(sizes)}.")
-    return sizes
+    return tuple(sorted(sizes))

@@ -48,7 +48,7 @@ class Job:
     seed: np.random.SeedSequence
     n_test: int
     level: float
-    reruns: int
+    reruns: Mapping[str, int]
 
     def only(self, rule: str) -> Job:
         """Return what the tasks with one rule need."""
@@ -99,11 +99,11 @@ def _answers(job: Job, task: Task, names: Sequence[str]) -> Record:
         }
     fitted = perf_counter() - started
     rows = _rows(job, task, names, classifier, X, y, 0)
-    for again in range(1, job.reruns + 1):
-        # Only where the estimate itself does not tell how much of it is chance.
-        unknown = [name for name, row in rows.items() if row["estimate"] is not None and row["std_error"] is None]
-        if unknown:
-            for name, row in _rows(job, task, unknown, classifier, X, y, again).items():
+    # Only where the estimate itself does not tell how much of it is chance.
+    unknown = [name for name, row in rows.items() if row["estimate"] is not None and row["std_error"] is None]
+    for again in range(1, max(job.reruns.values(), default=0) + 1):
+        if once_more := [name for name in unknown if job.reruns[name] >= again]:
+            for name, row in _rows(job, task, once_more, classifier, X, y, again).items():
                 rows[name]["reruns"].append(row["estimate"])
     return record | {"true": _true(truth, classifier, job, task), "fit_seconds": fitted, "rows": rows}
 

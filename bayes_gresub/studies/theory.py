@@ -47,8 +47,8 @@ def vc_bound(n: ArrayLike, vc_dimension: int, tau: float) -> Floats:
     """
     check_whole(vc_dimension, "vc_dimension", 0)
     sizes = np.asarray(n, dtype=float)
-    if not (sizes >= 1).all():
-        raise ValueError(f"n must be 1 or more; got {n!r}.")
+    if not ((sizes >= 1) & np.isfinite(sizes)).all():
+        raise ValueError(f"n must be 1 or more, and finite; got {n!r}.")
     if not tau > 0:
         raise ValueError(f"tau must be positive; got {tau!r}.")
     # In logarithms, since (n + 1)^V alone overflows.
@@ -108,6 +108,10 @@ def approach(results: StudyResults, plain: str = "resub") -> pd.DataFrame:
     """
     import pandas as pd
 
+    if plain not in results.grid.estimators:
+        raise ValueError(
+            f"plain must name plain resubstitution among the estimators {list(results.grid.estimators)}; got {plain!r}."
+        )
     data = results.to_xarray()
     rows = []
     for rule in results.grid.rules:
