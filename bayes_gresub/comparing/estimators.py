@@ -98,7 +98,7 @@ def compare(
             check_rule(classifier)
             weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
             judged = trained(classifier, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
-        task = _Task(classifier, judged, X, y, sample_weight, groups, seed)
+        task = Judged(classifier, judged, X, y, seed, sample_weight, groups)
         for name, estimator in chosen.items():
             rows.append(task.row(name, estimator, chosen))
         if test_set is not None:
@@ -109,8 +109,8 @@ def compare(
     return Comparison(tuple(rows), subject, tuple(notes), level)
 
 
-class _Task:
-    """One classifier and its data, and the resamples that several rows share."""
+class Judged:
+    """One classifier, the rule it comes from and its data; and the resamples that several rows share."""
 
     def __init__(
         self,
@@ -118,9 +118,9 @@ class _Task:
         classifier: Any,
         X: Any,
         y: Any,
-        sample_weight: Any,
-        groups: Any,
         seed: np.random.SeedSequence,
+        sample_weight: Any = None,
+        groups: Any = None,
     ) -> None:
         self.rule = rule
         self.classifier = classifier
@@ -132,6 +132,7 @@ class _Task:
         self.shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = {}
 
     def row(self, name: str, estimator: Any, everyone: Mapping[str, Any]) -> Row:
+        """Return what one of the estimators says, `everyone` being all those that are asked."""
         started = perf_counter()
         kind = "measure" if isinstance(estimator, Measure) else "resampler"
         kind = "test set" if isinstance(estimator, TestSet) else kind

@@ -5,11 +5,15 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
 from bayes_gresub.studies.tasks import Job, Record, Task, run_task
+
+_AHEAD = 1000
+"""Tasks that a cluster is handed before the first is done: enough to keep many workers busy."""
 
 Wanted = tuple[Task, list[str]]
 """A task and the estimators that it lacks."""
@@ -19,12 +23,11 @@ def records(job: Job, wanted: Sequence[Wanted], n_jobs: int | None, client: Any)
     """Return the records of the tasks wanted, as they are done, in any order."""
     if not wanted:
         return iter(())
-    jobs = {rule: job.only(rule) for rule in job.rules}
     if client is not None:
-        return _on_cluster(jobs, wanted, client)
+        return _on_cluster(job, wanted, client)
     if effective_n_jobs(n_jobs) == 1:
-        return (run_task(jobs[task.rule], task, names) for task, names in wanted)
-    calls = (delayed(run_task)(jobs[task.rule], task, names) for task, names in wanted)
+        return (run_task(job, task, names) for task, names in wanted)
+    calls = (delayed(run_task)(job, task, names) for task, names in wanted)
     found: Iterator[Record] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
     return found
 
@@ -37,7 +40,7 @@ def check_client(client: Any) -> None:
         raise ValueError("client must not be asynchronous; got one that is. Make it without asynchronous=True.")
 
 
-def _on_cluster(jobs: dict[str, Job], wanted: Sequence[Wanted], client: Any) -> Iterator[Record]:
+def _on_cluster(job: Job, wanted: Sequence[Wanted], client: Any) -> Iterator[Record]:
     workers = client.nthreads()
     if crowded := [name for name, threads in workers.items() if threads > 1]:
         warnings.warn(
@@ -47,23 +50,26 @@ def _on_cluster(jobs: dict[str, Job], wanted: Sequence[Wanted], client: Any) -> 
         )
     tag = uuid.uuid4().hex[:8]
     # A task of its own, so that it is computed again where the worker that held it is lost.
-    shared = {
-        rule: client.submit(_same, job, key=f"job-{tag}-{number}") for number, (rule, job) in enumerate(jobs.items())
-    }
-    futures = [
-        client.submit(run_task, shared[task.rule], task, names, key=f"task-{tag}-{number}", retries=2)
+    shared = client.submit(_same, job, key=f"job-{tag}")
+    left = (
+        client.submit(run_task, shared, task, names, key=f"task-{tag}-{number}", retries=2)
         for number, (task, names) in enumerate(wanted)
-    ]
+    )
     lost: list[str] = []
+    futures = list(islice(left, _AHEAD))
+    completed = _completed(futures)
     try:
-        for future, result in _completed(futures):
+        for future, result in completed:
             if future.status == "finished":
                 yield result
             else:
                 lost.append(_why(result))
-            future.release()
+            futures.remove(future)
+            for following in islice(left, 1):
+                futures.append(following)
+                completed.add(following)
     finally:
-        client.cancel([*futures, *shared.values()])
+        client.cancel([*futures, shared])
     if lost:
         raise RuntimeError(
             f"{len(lost)} of {len(wanted)} tasks could not be done on the cluster; the first because of {lost[0]}. The "
@@ -71,12 +77,11 @@ def _on_cluster(jobs: dict[str, Job], wanted: Sequence[Wanted], client: Any) -> 
         )
 
 
-def _completed(futures: list[Any]) -> Iterator[tuple[Any, Any]]:
+def _completed(futures: list[Any]) -> Any:
     from distributed import as_completed
 
     in_order: Any = as_completed
-    found: Iterator[tuple[Any, Any]] = in_order(futures, with_results=True, raise_errors=False)
-    return found
+    return in_order(futures, with_results=True, raise_errors=False)
 
 
 def _why(result: Any) -> str:

@@ -6,11 +6,16 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import partial
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import joblib
 import numpy as np
 from sklearn.base import BaseEstimator
+
+_LONG = 50
+"""Lists longer than this are told apart by a digest."""
 
 Plain = Any
 """None, bool, int, float, str, and lists and dicts of these."""
@@ -37,7 +42,10 @@ def plain(thing: Any) -> Plain:
         content = hashlib.sha256(np.ascontiguousarray(thing).tobytes()).hexdigest()[:16]
         return {"array": content, "shape": list(thing.shape), "dtype": thing.dtype.str}
     if isinstance(thing, list | tuple):
-        return [plain(one) for one in thing]
+        inside = [plain(one) for one in thing]
+        return inside if len(thing) <= _LONG else {"list": digest(inside), "length": len(thing)}
+    if isinstance(thing, set | frozenset):
+        return {"set": sorted(json.dumps(plain(one), sort_keys=True) for one in thing)}
     if isinstance(thing, Mapping):
         return {str(key): plain(thing[key]) for key in sorted(thing, key=str)}
     if isinstance(thing, np.random.SeedSequence):
@@ -51,10 +59,42 @@ def plain(thing: Any) -> Plain:
         return {"type": _path(type(thing)), **plain(values)}
     if hasattr(thing, "get_params"):
         return {"type": _path(type(thing)), **plain(thing.get_params())}
-    if hasattr(thing, "__code__"):
-        content = hashlib.sha256(thing.__code__.co_code + repr(thing.__code__.co_consts).encode()).hexdigest()[:16]
-        return {"function": _path(thing), "code": content}
-    return {"type": _path(type(thing)), "content": joblib.hash(thing)}
+    if isinstance(thing, FunctionType | MethodType | CodeType | partial):
+        return _function(thing)
+    if hasattr(thing, "columns") and hasattr(thing, "dtypes"):
+        return _frame(thing)
+    if hasattr(thing, "__module__") and hasattr(thing, "__qualname__"):
+        return _path(thing)
+    try:
+        return {"type": _path(type(thing)), "content": joblib.hash(thing)}
+    except Exception as error:
+        raise TypeError(
+            f"a study must be able to tell what its parts are; it cannot for a {type(thing).__name__} ({error}). Make "
+            "it a dataclass, or give it get_params."
+        ) from error
+
+
+def _function(thing: Any) -> Plain:
+    """Return all that decides what a function does, as far as it can be seen."""
+    if isinstance(thing, partial):
+        return {"partial": plain(thing.func), "args": plain(thing.args), "keywords": plain(thing.keywords)}
+    if isinstance(thing, MethodType):
+        return {"method": thing.__func__.__qualname__, "of": plain(thing.__self__)}
+    if isinstance(thing, CodeType):
+        return [hashlib.sha256(thing.co_code).hexdigest()[:16], list(thing.co_names), plain(thing.co_consts)]
+    cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+    # One that calls itself holds itself.
+    closure = [plain(cell) for cell in cells if cell is not thing]
+    code = digest([plain(thing.__code__), plain(thing.__defaults__), plain(thing.__kwdefaults__), closure])
+    return {"function": _path(thing), "code": code}
+
+
+def _frame(thing: Any) -> Plain:
+    from pandas.util import hash_pandas_object
+
+    content = hashlib.sha256(hash_pandas_object(thing).to_numpy().tobytes()).hexdigest()[:16]
+    columns = [[str(name), str(kind)] for name, kind in zip(thing.columns, thing.dtypes, strict=True)]
+    return {"frame": content, "rows": len(thing), "columns": plain(columns)}
 
 
 def digest(data: Plain) -> str:
@@ -73,7 +113,7 @@ def differences(before: Plain, now: Plain, where: str = "") -> list[str]:
             else:
                 found += differences(before[key], now[key], inside)
         return found
-    return [] if before == now else [f"{where} was {_short(before)}, is {_short(now)}"]
+    return [] if json.dumps(before) == json.dumps(now) else [f"{where} was {_short(before)}, is {_short(now)}"]
 
 
 def words(data: Plain) -> str:

@@ -103,13 +103,14 @@ class Display:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
+        from rich.text import Text
 
         head = Table.grid(padding=(0, 1))
         head.add_row(ProgressBar(total=self.total, completed=self.done, width=40), self._line())
         table = Table(box=None, pad_edge=False, title="RMS so far, all sizes", title_justify="left")
         table.add_column("estimator")
         for rule in self.rules:
-            table.add_column(rule, justify="right")
+            table.add_column(Text(rule), justify="right")
         for row in self.table():
-            table.add_row(*row)
+            table.add_row(*(Text(cell) for cell in row))
         return Group(head, table)

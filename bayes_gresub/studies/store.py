@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -33,9 +34,11 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._stamps: dict[str, str] | None = None
 
     def begin(self, design: Plain) -> None:
         """Make the folder or check that it is of the same design; raise where it is another's or cannot be written."""
+        self._stamps = stamps(design)
         with self._explained():
             self.path.mkdir(parents=True, exist_ok=True)
             if not self._design_path.exists():
@@ -44,37 +47,27 @@ class RunFolder:
                         f"the folder {self.path} must be empty or hold a study; it holds {sorted(strange)[:3]}. Name "
                         "another."
                     )
-                self._write(self._design_path, _new_design(design))
-                return
+                if self._is_first(design):
+                    return
         before = self.design()
-        other = [part for part in design if part not in (*_GROWING, *_LISTED)]
-        found = [line for part in other for line in differences(before["design"].get(part), design[part], part)]
-        for part in _GROWING:
-            known = before["design"][part]
-            for name in known.keys() & design[part].keys():
-                found += differences(known[name], design[part][name], f"{part}.{name}")
-        if found:
+        moved = _moved(before["versions"])
+        if found := _conflicts(before["design"], design):
             raise ValueError(
                 f"the folder {self.path} holds a study of another design: {'; '.join(found[:5])}"
                 f"{f'; and {len(found) - 5} more' if len(found) > 5 else ''}. Name another folder, or use the design "
                 "it was begun with (rules, estimators, sizes and repetitions may be added)."
+                f"{f' It was begun with other versions: {moved}.' if moved else ''}"
             )
-        now = _versions()
-        moved = [
-            f"{name} {before['versions'].get(name)} to {now[name]}"
-            for name in now
-            if before["versions"].get(name) != now[name]
-        ]
         if moved:
             warnings.warn(
-                f"the folder {self.path} was begun with other versions ({', '.join(moved)}): new numbers may differ "
-                "from old ones in the last digits, or by what was changed.",
+                f"the folder {self.path} was begun with other versions ({moved}): new numbers may differ from old ones "
+                "in the last digits, or by what was changed.",
                 stacklevel=3,
             )
         union = _union(before["design"], design)
         if union != before["design"]:
             with self._explained():
-                self._write(self._design_path, {**before, "design": union})
+                self._write(self._design_path, json.dumps({**before, "design": union}, indent=1))
 
     def design(self) -> dict[str, Any]:
         """Return what design.json holds."""
@@ -99,13 +92,15 @@ class RunFolder:
 
     def read(self, tasks: Iterable[Task]) -> tuple[dict[Task, Record], int]:
         """Return the records of those of the tasks that are done, and how many files were damaged."""
+        if self._stamps is None:
+            self._stamps = stamps(self.design()["design"])
         records, damaged = {}, 0
         for task in tasks:
             try:
                 content = self._task_path(task).read_bytes()
             except FileNotFoundError:
                 continue
-            record = _read_record(content, task)
+            record = _read_record(content, task, self._stamps[task.rule])
             if record is None:
                 damaged += 1
             else:
@@ -114,8 +109,12 @@ class RunFolder:
 
     def write(self, record: Record) -> None:
         """Write a record, whole or not at all."""
+        assert self._stamps is not None, "begin comes first"
+        task = Task(record["rule"], record["n"], record["repetition"])
+        stamped = {**record, "design": self._stamps[task.rule]}
+        sealed = json.dumps({"content": stamped, "sha256": _sum(json.dumps(stamped, allow_nan=False))})
         with self._explained():
-            self._write(self._task_path(Task(record["rule"], record["n"], record["repetition"])), record)
+            self._write(self._task_path(task), sealed)
 
     @property
     def _design_path(self) -> Path:
@@ -127,13 +126,21 @@ class RunFolder:
         folder = f"{readable}-{digest(task.rule)[:8]}"
         return self.path / "tasks" / folder / str(task.n) / f"{task.repetition}.json"
 
-    def _write(self, path: Path, content: dict[str, Any]) -> None:
-        text = json.dumps(content, allow_nan=False)
-        sealed = json.dumps({"content": content, "sha256": _sum(text)}) if "rows" in content else _indented(content)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.{os.getpid()}")
+    def _is_first(self, design: Plain) -> bool:
+        """Write the design, unless another run has done so at the same moment."""
+        text = json.dumps({"format": FORMAT, "versions": _versions(), "design": design}, indent=1)
         try:
-            part.write_text(sealed)
+            with self._design_path.open("x") as file:
+                file.write(text)
+        except FileExistsError:
+            return False
+        return True
+
+    def _write(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            part.write_text(text)
             os.replace(part, path)
         finally:
             part.unlink(missing_ok=True)
@@ -156,16 +163,33 @@ class RunFolder:
             ) from error
 
 
-def _read_record(content: bytes, task: Task) -> Record | None:
-    """Return the record in a file, or None where it is not whole or not that of the task."""
+def stamps(design: Plain) -> dict[str, str]:
+    """Return for each rule a digest of all that its records depend on, whichever estimators they hold."""
+    common = {part: design[part] for part in design if part not in (*_GROWING, *_LISTED)}
+    return {name: digest([common, rule]) for name, rule in design["rules"].items()}
+
+
+def _read_record(content: bytes, task: Task, stamp: str) -> Record | None:
+    """Return the record in a file, or None where it is not whole, or not that of the task and the design."""
     try:
         found = json.loads(content)
         record: Record = found["content"]
         whole = _sum(json.dumps(record, allow_nan=False)) == found["sha256"]
         same = (record["rule"], record["n"], record["repetition"]) == (task.rule, task.n, task.repetition)
+        ours = record["design"] == stamp
     except (ValueError, KeyError, TypeError):
         return None
-    return record if whole and same else None
+    return record if whole and same and ours else None
+
+
+def _conflicts(before: Plain, now: Plain) -> list[str]:
+    """Return in words what two designs do not agree on."""
+    fixed = [part for part in now if part not in (*_GROWING, *_LISTED)]
+    found = [line for part in fixed for line in differences(before.get(part), now[part], part)]
+    for part in _GROWING:
+        for name in before[part].keys() & now[part].keys():
+            found += differences(before[part][name], now[part][name], f"{part}.{name}")
+    return sorted(found)
 
 
 def _union(before: Plain, now: Plain) -> Plain:
@@ -175,8 +199,10 @@ def _union(before: Plain, now: Plain) -> Plain:
     return {**before, **grown, "sample_sizes": sizes, "repetitions": max(before["repetitions"], now["repetitions"])}
 
 
-def _new_design(design: Plain) -> dict[str, Any]:
-    return {"format": FORMAT, "versions": _versions(), "design": design}
+def _moved(versions: Plain) -> str:
+    """Return in words which versions are other than these."""
+    now = _versions()
+    return ", ".join(f"{name} {versions.get(name)} to {now[name]}" for name in now if versions.get(name) != now[name])
 
 
 def _versions() -> dict[str, str]:
@@ -185,7 +211,3 @@ def _versions() -> dict[str, str]:
 
 def _sum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _indented(content: dict[str, Any]) -> str:
-    return json.dumps(content, indent=1)

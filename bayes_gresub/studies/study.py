@@ -21,12 +21,13 @@ from bayes_gresub.intervals import check_level
 from bayes_gresub.resampling import Interrupted
 from bayes_gresub.seeds import SAMPLES, child
 from bayes_gresub.studies.arrays import Grid
-from bayes_gresub.studies.engines import check_client
+from bayes_gresub.studies.engines import Wanted, check_client
 from bayes_gresub.studies.engines import records as records_of
 from bayes_gresub.studies.fingerprint import Plain, plain, words
 from bayes_gresub.studies.progress import Display
 from bayes_gresub.studies.results import StudyResults
 from bayes_gresub.studies.store import RunFolder
+from bayes_gresub.studies.surroundings import Surroundings
 from bayes_gresub.studies.tasks import Job, Record, Task
 
 
@@ -129,6 +130,7 @@ class Study:
         n_jobs: int | None = None,
         client: Any = None,
         progress: bool | None = None,
+        retry_failed: bool = False,
     ) -> StudyResults:
         """Do what is not done yet, and return the results.
 
@@ -146,6 +148,8 @@ class Study:
             A Dask cluster to run on instead; its workers need this package.
         progress : bool, optional
             Whether to show progress; by default in terminals and notebooks.
+        retry_failed : bool, default False
+            Whether to compute again the estimates that failed in an earlier run.
 
         Raises
         ------
@@ -168,18 +172,33 @@ class Study:
             done, damaged = store.read(self.tasks)
             if damaged:
                 warnings.warn(f"{damaged} damaged files in {folder} are computed again.", stacklevel=2)
-        lacking = {task: self._lacking(done.get(task)) for task in self.tasks}
+        lacking = {task: self._lacking(done.get(task), retry_failed) for task in self.tasks}
         wanted = [(task, names) for task, names in lacking.items() if names]
         total = len(lacking)
+        changed: list[Wanted] = []
         try:
             with Display(total - len(wanted), total, list(self.estimators), list(self.rules), progress) as display:
                 for record in done.values():
                     display.seen(record)
                 for record in records_of(job, wanted, n_jobs, client):
                     task = Task(record["rule"], record["n"], record["repetition"])
+                    if not _agree(done.get(task), record):
+                        changed.append((task, list(self.estimators)))
+                        continue
                     done[task] = _merged(done.get(task), record)
                     if store is not None:
                         store.write(done[task])
+                    display.update(record)
+                if changed:
+                    warnings.warn(
+                        f"{len(changed)} tasks in {folder} have another true error than when they were begun, so that "
+                        "all their estimates are computed anew. Does the rule use random numbers of its own?",
+                        stacklevel=2,
+                    )
+                for record in records_of(job, changed, n_jobs, client):
+                    done[Task(record["rule"], record["n"], record["repetition"])] = record
+                    if store is not None:
+                        store.write(record)
                     display.update(record)
         except KeyboardInterrupt as stop:
             left = sum(bool(self._lacking(done.get(task))) for task in self.tasks)
@@ -189,9 +208,18 @@ class Study:
             ) from stop
         return StudyResults(self._grid(), done)
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(str(n) for n in self.sample_sizes)
+        return (
+            f"Study: {words(self._population)}; rules {', '.join(self.rules)}; estimators "
+            f"{', '.join(self.estimators)}; n = {sizes}; {self.repetitions} repetitions, seed {self.seed}"
+        )
+
     def _job(self) -> Job:
         seed = np.random.SeedSequence(self.seed)
-        return Job(self.population, self.rules, self.estimators, seed, self.n_test, self.level, self.reruns)
+        return Job(
+            self.population, self.rules, self.estimators, seed, self.n_test, self.level, self.reruns, Surroundings()
+        )
 
     def _grid(self) -> Grid:
         return Grid(
@@ -203,8 +231,16 @@ class Study:
             words(self._population),
         )
 
-    def _lacking(self, record: Record | None) -> list[str]:
-        return [name for name in self.estimators if record is None or name not in record["rows"]]
+    def _lacking(self, record: Record | None, retry_failed: bool = False) -> list[str]:
+        if record is None:
+            return list(self.estimators)
+        rows = record["rows"]
+        return [name for name in self.estimators if name not in rows or (retry_failed and rows[name]["message"])]
+
+
+def _agree(before: Record | None, now: Record) -> bool:
+    """Return whether two records are of the same classifier, as far as its true error tells."""
+    return before is None or before["true"]["value"] == now["true"]["value"] or before["true"]["value"] is None
 
 
 def _merged(before: Record | None, now: Record) -> Record:
@@ -244,7 +280,10 @@ def _read_rules(rules: Any) -> dict[str, Any]:
         check_rule(rule)
         if name in read:
             raise ValueError(f"rules must have different names; got {name!r} twice. Rename one, in a dict.")
-        read[name] = clone(rule)
+        made = clone(rule)
+        # The study has the processes; one thread a task keeps the last digits the same.
+        made.set_params(**{part: 1 for part in made.get_params() if part == "n_jobs" or part.endswith("__n_jobs")})
+        read[name] = made
     if not read:
         raise ValueError("rules must hold at least one; got none.")
     return read

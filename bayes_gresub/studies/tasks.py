@@ -6,6 +6,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -13,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.classifiers.training import trained
-from bayes_gresub.comparing import Row, compare
+from bayes_gresub.comparing import Row
+from bayes_gresub.comparing.choice import prepared
+from bayes_gresub.comparing.estimators import Judged
 from bayes_gresub.datasets import Population, TrueError
 from bayes_gresub.datasets.base import Truth
-from bayes_gresub.seeds import ANSWERS, RULES, SAMPLES, TRUTH, child
+from bayes_gresub.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, child
+from bayes_gresub.studies.surroundings import Surroundings
 from bayes_gresub.studies.threads import on_one_thread
 
 Record = dict[str, Any]
@@ -49,18 +53,7 @@ class Job:
     n_test: int
     level: float
     reruns: Mapping[str, int]
-
-    def only(self, rule: str) -> Job:
-        """Return what the tasks with one rule need."""
-        return Job(
-            self.population,
-            {rule: self.rules[rule]},
-            self.estimators,
-            self.seed,
-            self.n_test,
-            self.level,
-            self.reruns,
-        )
+    surroundings: Surroundings
 
     def child(self, role: int, task: Task, *key: int) -> np.random.SeedSequence:
         """Return the seed of one part of a task."""
@@ -72,10 +65,11 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
     started = perf_counter()
 
     def work() -> Record:
-        with warnings.catch_warnings(record=True) as caught:
+        surroundings = job.surroundings.around(job.child(GLOBALS, task))
+        with surroundings, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             record = _answers(job, task, names)
-        said = Counter(f"{one.category.__name__}: {str(one.message).splitlines()[0][:200]}" for one in caught)
+        said = Counter(f"{one.category.__name__}: {str(one.message).partition(chr(10))[0][:200]}" for one in caught)
         record["warnings"] = dict(said.most_common(_MOST_WARNINGS))
         return record
 
@@ -89,7 +83,8 @@ def _answers(job: Job, task: Task, names: Sequence[str]) -> Record:
     X, y, truth = job.population.draw(task.n, job.child(SAMPLES, task))
     started = perf_counter()
     try:
-        classifier = trained(job.rules[task.rule], X, y, None, job.child(RULES, task))
+        # A copy, since a rule may write into what it is trained on.
+        classifier = trained(job.rules[task.rule], deepcopy(X), y.copy(), None, job.child(RULES, task))
     except Exception as error:  # a rule that cannot be trained on this sample is a row, not a crash
         message = f"the rule could not be trained: {_words(error)}"
         return record | {
@@ -98,30 +93,36 @@ def _answers(job: Job, task: Task, names: Sequence[str]) -> Record:
             "rows": {name: _failed(message) for name in names},
         }
     fitted = perf_counter() - started
+    found = {"true": _true(truth, classifier, job, task), "fit_seconds": fitted}
+    if len(np.unique(y)) < 2:
+        message = f"ValueError: the sample must hold at least two classes; it holds only {np.unique(y).tolist()!r}."
+        return record | found | {"rows": {name: _failed(message) for name in names}}
     rows = _rows(job, task, names, classifier, X, y, 0)
-    # Only where the estimate itself does not tell how much of it is chance.
-    unknown = [name for name, row in rows.items() if row["estimate"] is not None and row["std_error"] is None]
+    # Only where the estimate itself does not tell how much of it is chance, and would not come out the same.
+    unknown = [
+        name
+        for name, row in rows.items()
+        if row["estimate"] is not None and row["std_error"] is None and job.estimators[name].random_state is None
+    ]
     for again in range(1, max(job.reruns.values(), default=0) + 1):
         if once_more := [name for name in unknown if job.reruns[name] >= again]:
             for name, row in _rows(job, task, once_more, classifier, X, y, again).items():
                 rows[name]["reruns"].append(row["estimate"])
-    return record | {"true": _true(truth, classifier, job, task), "fit_seconds": fitted, "rows": rows}
+    return record | found | {"rows": rows}
 
 
 def _rows(
     job: Job, task: Task, names: Sequence[str], classifier: Any, X: Any, y: Any, again: int
 ) -> dict[str, dict[str, Any]]:
-    chosen = {name: job.estimators[name] for name in names}
     seed = job.child(ANSWERS, task, again)
-    table = compare(classifier, X, y, chosen, level=job.level, n_jobs=1, progress=False, random_state=seed)
-    return {row.name: _row(row, job.level) for row in table.rows}
+    chosen = {name: prepared(job.estimators[name], seed, 1, False) for name in names}
+    judged = Judged(job.rules[task.rule], classifier, X, y, seed)
+    return {name: _row(judged.row(name, one, chosen), job.level) for name, one in chosen.items()}
 
 
 def _row(row: Row, level: float) -> dict[str, Any]:
     cells = row.cells(level)
-    numbers = {
-        name: cells[name] if math.isfinite(cells[name]) else None for name in ("estimate", "low", "high", "std_error")
-    }
+    numbers = {name: _number(cells[name]) for name in ("estimate", "low", "high", "std_error")}
     return numbers | {
         "seconds": cells["seconds"],
         "n_refits": cells["n_refits"],
@@ -143,9 +144,16 @@ def _failed(message: str) -> dict[str, Any]:
 def _true(truth: Truth, classifier: Any, job: Job, task: Task) -> dict[str, Any]:
     try:
         found: TrueError = truth.true_error(classifier, n_test=job.n_test, random_state=job.child(TRUTH, task))
+        numbers = {"value": _number(found.value), "std_error": _number(found.std_error), "n_test": int(found.n_test)}
     except Exception as error:  # without a truth the estimates are still worth keeping
         return {"value": None, "std_error": None, "n_test": 0, "message": _words(error)}
-    return {"value": found.value, "std_error": found.std_error, "n_test": found.n_test, "message": ""}
+    return numbers | {"message": "" if numbers["value"] is not None else "the true error is not a number"}
+
+
+def _number(value: Any) -> float | None:
+    """Return a plain number, or None for what is not finite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
 
 
 def _words(error: Exception) -> str:
