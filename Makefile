@@ -31,10 +31,10 @@ lint: $(READY)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not long"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not long"
 
 test-long: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m long
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m long
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.run

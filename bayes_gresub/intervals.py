@@ -155,8 +155,8 @@ def support_from_dict(data: dict[str, Any]) -> Support:
 
 def check_level(level: float) -> None:
     """Raise unless a level is a probability between 0 and 1."""
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1; got {level}.")
+    if not isinstance(level, int | float | np.number) or not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
 
 
 def shortest(draws: Floats, level: float) -> tuple[float, float]:

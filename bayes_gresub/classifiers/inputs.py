@@ -35,7 +35,8 @@ class InputFormat:
 
     def restore(self, flat: Floats, feature_names: tuple[str, ...] | None = None) -> Any:
         """Return flat points (m, d) in the original shape and dtype, as a DataFrame where names are given."""
-        points = flat.astype(self.dtype, copy=False).reshape(len(flat), *self.shape)
+        # A copy, since a classifier may write into what it is asked about.
+        points = flat.astype(self.dtype).reshape(len(flat), *self.shape)
         if feature_names is None:
             return points
         import pandas as pd

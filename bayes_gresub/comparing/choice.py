@@ -15,7 +15,7 @@ from bayes_gresub.registry import make_estimator
 from bayes_gresub.resampling import Resampler
 
 
-def read_estimators(estimators: Any) -> dict[str, Any]:
+def read_estimators(estimators: Any, remedy: str = "A TestSet goes to test=.") -> dict[str, Any]:
     """Return new estimators by name, from names, estimators, a dict of them, or the name of a kind."""
     kinds = {"all": None, "measures": "measure", "resamplers": "resampler"}
     if isinstance(estimators, str) and estimators == "main":
@@ -34,10 +34,7 @@ def read_estimators(estimators: Any) -> dict[str, Any]:
     for name, one in pairs:
         made = make_estimator(one) if isinstance(one, str) else one
         if isinstance(made, type) or not isinstance(made, Measure | Resampler):
-            raise TypeError(
-                f"estimators must hold measures and resamplers or their names; got {_type(made)}. A TestSet goes to "
-                "test=."
-            )
+            raise TypeError(f"estimators must hold measures and resamplers or their names; got {_type(made)}. {remedy}")
         if name in chosen:
             raise ValueError(f"estimators must have different names; got {name!r} twice. Rename one, in a dict.")
         chosen[name] = clone(made)

@@ -133,14 +133,19 @@ class SyntheticPopulation(Population):
         if isinstance(region.geometry, Linear) and region.n_classes == 2 and self._laws() is not None:
             value = self._half_space_error(region.geometry, region.codes_of_own)
             return TrueError(value, 0.0, 0, "distribution function at a linear boundary")
+        self.check_n_test(n_test)
+        rng = np.random.default_rng(child(seed, TRUTH))
+        codes = draw_codes(n_test, prior, "fixed", rng)
+        return self._tested(region, self._points(codes, rng), codes)
+
+    def check_n_test(self, n_test: int) -> None:
+        """Raise unless so many test points are two or more of every class."""
+        prior = self.class_probabilities
         if rounded_sizes(n_test, prior).min() < 2:
             raise ValueError(
                 f"n_test must give every class two test points or more; got {n_test} with class probabilities "
                 f"{prior.tolist()}. Raise it."
             )
-        rng = np.random.default_rng(child(seed, TRUTH))
-        codes = draw_codes(n_test, prior, "fixed", rng)
-        return self._tested(region, self._points(codes, rng), codes)
 
     def linear_error(self, normal: Floats, offset: float) -> float:
         """Return the true error of the classifier that says 1 where normal'x + offset > 0, else 0; two classes."""
@@ -175,6 +180,7 @@ def draw_codes(n: int, prior: Floats, class_sizes: str, rng: np.random.Generator
         return rng.choice(len(prior), size=n, p=prior)
     sizes = rounded_sizes(n, prior)
     codes = np.repeat(np.arange(len(prior)), sizes)
+    # By turns before they are shuffled: so the samples stay what they were in earlier versions.
     rank = np.concatenate([np.arange(size) for size in sizes])
     return rng.permutation(codes[np.lexsort((codes, rank))])
 

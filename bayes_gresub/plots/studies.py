@@ -32,6 +32,7 @@ LABELS = {
     "coverage": "coverage (share of samples)",
     "width": "width of the interval (mean)",
     "interval_score": "interval score (mean)",
+    "test_variance": "variance that test points add",
     "seconds": "time of an estimate (seconds)",
 }
 
@@ -192,8 +193,8 @@ def plot_study(panels: Mapping[str, Mapping[str, Any]], what: str, *, level: flo
     if below:
         found: dict[str, Any] = {}
         for ax in figure.axes:
-            handles, labels = ax.get_legend_handles_labels()
-            found.update(zip(labels, handles, strict=True))
+            # Not get_legend_handles_labels, which leaves out names that begin with an underscore.
+            found.update({str(container.get_label()): container for container in ax.containers})
         figure.legend(
             found.values(), found.keys(), loc="outside lower center", ncols=columns, fontsize="small", edgecolor="none"
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bayes_gresub.studies.tasks import Job, Record, Task, run_task
 
@@ -19,28 +21,50 @@ Wanted = tuple[Task, list[str]]
 """A task and the estimators that it lacks."""
 
 
-def records(job: Job, wanted: Sequence[Wanted], n_jobs: int | None, client: Any) -> Iterator[Record]:
-    """Return the records of the tasks wanted, as they are done, in any order."""
+def records(job: Job, wanted: Sequence[Wanted], n_jobs: int | None, client: Any) -> Generator[Record]:
+    """Yield the records of the tasks wanted, as they are done, in any order."""
     if not wanted:
-        return iter(())
+        return
     if client is not None:
-        return _on_cluster(job, wanted, client)
-    if effective_n_jobs(n_jobs) == 1:
-        return (run_task(job, task, names) for task, names in wanted)
+        yield from _on_cluster(job, wanted, client)
+    elif effective_n_jobs(n_jobs) == 1:
+        for task, names in wanted:
+            yield run_task(job, task, names)
+    else:
+        yield from _in_processes(job, wanted, n_jobs)
+
+
+def _in_processes(job: Job, wanted: Sequence[Wanted], n_jobs: int | None) -> Generator[Record]:
     calls = (delayed(run_task)(job, task, names) for task, names in wanted)
-    found: Iterator[Record] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
-    return found
+    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
+    try:
+        for record in found:  # noqa: UP028 - joblib's own end must come in `finally`
+            yield record
+    except TerminatedWorkerError as error:
+        raise RuntimeError(
+            "a process that ran tasks has died: it was killed, ran out of memory, or a rule brought it down. What is "
+            "done is kept in the run folder, if there is one: run again to go on, with fewer n_jobs if memory is short."
+        ) from error
+    finally:
+        with warnings.catch_warnings():
+            # That tasks under way are given up is what was asked for.
+            warnings.simplefilter("ignore")
+            found.close()
 
 
 def check_client(client: Any) -> None:
     """Raise unless a client is one of dask.distributed that can be waited for."""
     if isinstance(client, type) or not (hasattr(client, "submit") and hasattr(client, "nthreads")):
         raise TypeError(f"client must be a distributed.Client; got {client!r}.")
+    if getattr(client, "status", "running") != "running":
+        raise ValueError(f"client must be connected to its cluster; this one is {client.status}. Make a new one.")
     if client.asynchronous:
         raise ValueError("client must not be asynchronous; got one that is. Make it without asynchronous=True.")
 
 
-def _on_cluster(job: Job, wanted: Sequence[Wanted], client: Any) -> Iterator[Record]:
+def _on_cluster(job: Job, wanted: Sequence[Wanted], client: Any) -> Generator[Record]:
+    import cloudpickle
+
     workers = client.nthreads()
     if crowded := [name for name, threads in workers.items() if threads > 1]:
         warnings.warn(
@@ -49,10 +73,11 @@ def _on_cluster(job: Job, wanted: Sequence[Wanted], client: Any) -> Iterator[Rec
             stacklevel=4,
         )
     tag = uuid.uuid4().hex[:8]
-    # A task of its own, so that it is computed again where the worker that held it is lost.
-    shared = client.submit(_same, job, key=f"job-{tag}")
+    # Packed, since workers that cannot unpack an argument die without a word; and a task of its own, so that it is
+    # computed again where the worker that held it is lost.
+    shared = client.submit(_same, cloudpickle.dumps(job), key=f"job-{tag}")
     left = (
-        client.submit(run_task, shared, task, names, key=f"task-{tag}-{number}", retries=2)
+        client.submit(_run_packed, shared, task, names, key=f"task-{tag}-{number}", retries=2)
         for number, (task, names) in enumerate(wanted)
     )
     lost: list[str] = []
@@ -89,5 +114,17 @@ def _why(result: Any) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _same(job: Job) -> Job:
+def _same(packed: bytes) -> bytes:
+    return packed
+
+
+def _run_packed(packed: bytes, task: Task, names: list[str]) -> Record:
+    return run_task(_unpacked(packed), task, names)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> Job:
+    import cloudpickle
+
+    job: Job = cloudpickle.loads(packed)
     return job

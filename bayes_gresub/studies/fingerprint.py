@@ -12,6 +12,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 _LONG = 50
@@ -61,6 +62,11 @@ def plain(thing: Any) -> Plain:
         return {"type": _path(type(thing)), **plain(thing.get_params())}
     if isinstance(thing, FunctionType | MethodType | CodeType | partial):
         return _function(thing)
+    if sparse.issparse(thing):
+        matrix: Any = thing
+        rows = matrix.tocsr(copy=True)
+        rows.sum_duplicates()
+        return {"sparse": [plain(part) for part in (rows.data, rows.indices, rows.indptr)], "shape": list(rows.shape)}
     if hasattr(thing, "columns") and hasattr(thing, "dtypes"):
         return _frame(thing)
     if hasattr(thing, "__module__") and hasattr(thing, "__qualname__"):
@@ -106,6 +112,9 @@ def differences(before: Plain, now: Plain, where: str = "") -> list[str]:
     """Return in words what differs between two pieces of plain data."""
     if isinstance(before, dict) and isinstance(now, dict):
         found = []
+        if before.get("type") != now.get("type"):
+            # Parameters of another type say nothing.
+            return [f"{where}.type was {_short(before.get('type'))}, is {_short(now.get('type'))}"]
         for key in sorted({*before, *now}):
             inside = f"{where}.{key}" if where else key
             if key not in before or key not in now:
@@ -113,7 +122,18 @@ def differences(before: Plain, now: Plain, where: str = "") -> list[str]:
             else:
                 found += differences(before[key], now[key], inside)
         return found
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        pairs = enumerate(zip(before, now, strict=True))
+        return [line for place, (old, new) in pairs for line in _inside(old, new, where, place)]
     return [] if json.dumps(before) == json.dumps(now) else [f"{where} was {_short(before)}, is {_short(now)}"]
+
+
+def _inside(before: Plain, now: Plain, where: str, place: int) -> list[str]:
+    """Return what differs between two items of a list; steps of a Pipeline go by their names."""
+    named = all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) for one in (before, now))
+    if named and before[0] == now[0]:
+        return differences(before[1], now[1], f"{where}.{before[0]}")
+    return differences(before, now, f"{where}[{place}]")
 
 
 def words(data: Plain) -> str:

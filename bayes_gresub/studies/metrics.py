@@ -27,6 +27,7 @@ class Repetitions:
     """What one estimator said of one rule at one size, all arrays of shape (R,); NaN where it is not known."""
 
     true_error: Floats
+    true_error_std_error: Floats
     estimate: Floats
     std_error: Floats
     low: Floats
@@ -36,7 +37,7 @@ class Repetitions:
 
     def take(self, rows: NDArray[np.bool_]) -> Repetitions:
         """Return some of the repetitions."""
-        names = ("true_error", "estimate", "std_error", "low", "high", "seconds")
+        names = ("true_error", "true_error_std_error", "estimate", "std_error", "low", "high", "seconds")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     @property
@@ -137,6 +138,7 @@ METRICS: dict[str, Metric] = {
     "rms": rms,
     "correlation": correlation,
     "internal_variance": lambda data: mean_of(data.std_error**2),
+    "test_variance": lambda data: mean_of(data.true_error_std_error**2),
     "seconds": lambda data: mean_of(data.seconds),
 }
 """Metrics of estimates; the first five are the paper's basic moments, `variance` is that of the deviation."""
@@ -173,21 +175,22 @@ def paired_difference(name: str, first: Repetitions, second: Repetitions) -> tup
     return Value(one.value - other.value, one.influence - other.influence), len(one.influence)
 
 
-def coverage_interval(data: Repetitions, level: float = 0.95) -> tuple[float, float]:
-    """Return the Clopper-Pearson interval of the coverage."""
-    known = data.take(data.has_interval)
-    total = len(known.low)
-    if not total:
+def share_interval(is_so: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the 95% Clopper-Pearson interval of a share; NaN where there is nothing to count."""
+    if not len(is_so):
         return float("nan"), float("nan")
-    inside = int(((known.low <= known.true_error) & (known.true_error <= known.high)).sum())
-    low, high = BinomialSupport("coverage", inside, total).interval(level)
+    low, high = BinomialSupport("share", int(is_so.sum()), len(is_so)).interval(0.95)
     return low, high
 
 
-def tail(data: Repetitions, tau: float) -> tuple[float, float, float]:
-    r"""Return how often the estimate was off by tau or more, its standard error, and Markov's bound (RMS / tau)^2."""
+def coverage_interval(data: Repetitions) -> tuple[float, float]:
+    """Return the Clopper-Pearson interval of the coverage."""
+    known = data.take(data.has_interval)
+    return share_interval((known.low <= known.true_error) & (known.true_error <= known.high))
+
+
+def tail(data: Repetitions, tau: float) -> tuple[float, float, float, float]:
+    r"""Return how often the estimate was off by tau or more, an interval of that, and Markov's bound (RMS / tau)^2."""
     known = data.take(data.is_known)
-    if not len(known.estimate):
-        return float("nan"), float("nan"), float("nan")
-    share = mean_of((np.abs(known.deviation) >= tau).astype(float))
-    return share.value, share.std_error, (rms(known).value / tau) ** 2
+    is_off = np.abs(known.deviation) >= tau
+    return mean_of(is_off.astype(float)).value, *share_interval(is_off), (evaluate("rms", known).value / tau) ** 2

@@ -42,6 +42,7 @@ _SUMMARY = (
     "coverage",
     "width",
     "interval_score",
+    "test_variance",
     "seconds",
 )
 
@@ -121,7 +122,8 @@ class StudyResults:
         """Return what one estimator said of one rule at one size, in every repetition."""
         i, j, k = self._place(rule, n, estimator)
         parts = {name: self._numbers[name][i, j, k] for name in ("estimate", "std_error", "low", "high", "seconds")}
-        return Repetitions(true_error=self._truths["true_error"][i, j], level=self.grid.level, **parts)
+        truth = {name: self._truths[name][i, j] for name in ("true_error", "true_error_std_error")}
+        return Repetitions(level=self.grid.level, **truth, **parts)
 
     def summary(self, metrics: str | Sequence[str] = _SUMMARY) -> pd.DataFrame:
         """Return the metrics of every estimator, a row for each rule, size and estimator.
@@ -134,7 +136,8 @@ class StudyResults:
         metrics : str or sequence of str
             Of true_mean, estimate_mean, true_variance, estimate_variance, covariance (the five moments), bias,
             absolute_bias, variance (of the deviation), rms, correlation (with the true error), internal_variance,
-            coverage, width, interval_score, seconds. Variances divide by the number of repetitions, so that
+            coverage, width, interval_score, seconds, and test_variance, which test points instead of the exact true
+            error add to `variance` and to the square of `rms`. Variances divide by the number of repetitions, so that
             rms^2 = bias^2 + variance.
         """
         import pandas as pd
@@ -179,13 +182,16 @@ class StudyResults:
         return pd.DataFrame(rows, columns=columns).set_index(["rule", "n"])
 
     def tail(self, tau: float) -> pd.DataFrame:
-        """Return how often estimates were off by tau or more, beside the paper's bound (RMS / tau)^2."""
+        """Return how often estimates were off by tau or more, beside the paper's bound (RMS / tau)^2.
+
+        Columns: share, the ends share_low and share_high of its 95% binomial interval, and bound.
+        """
         import pandas as pd
 
         if not tau > 0:
             raise ValueError(f"tau must be positive; got {tau!r}.")
         rows = [tail(self.repetitions(*cell), tau) for cell in self._cells()]
-        return pd.DataFrame(rows, columns=["share", "share_se", "bound"], index=self._index())
+        return pd.DataFrame(rows, columns=["share", "share_low", "share_high", "bound"], index=self._index())
 
     def timing(self) -> pd.DataFrame:
         """Return the mean milliseconds of an estimate, a row for each rule and size, a column for each estimator."""
@@ -263,6 +269,8 @@ class StudyResults:
         shown = [_known(name, grid.estimators, "estimator") for name in wanted]
         panels = [_known(name, grid.rules, "rule") for name in (grid.rules if rules is None else _listed(rules))]
         _known(what, ["true_error", "deviations", *ALL], "figure")
+        if not shown or not panels:
+            raise ValueError("estimators and rules must name at least one each to show; got none.")
         if n is not None and what != "deviations":
             raise ValueError(
                 f"n is for what='deviations', the other figures show all sizes; got n={n!r}. Leave it out."

@@ -73,7 +73,7 @@ class RunFolder:
         """Return what design.json holds."""
         try:
             found = json.loads(self._design_path.read_text())
-            _ = found["format"], found["design"], found["versions"]
+            _check_design(found)
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"{self.path} must be a folder that a study was run in; it has no design.json."
@@ -130,10 +130,15 @@ class RunFolder:
         """Write the design, unless another run has done so at the same moment."""
         text = json.dumps({"format": FORMAT, "versions": _versions(), "design": design}, indent=1)
         try:
-            with self._design_path.open("x") as file:
-                file.write(text)
+            file = self._design_path.open("x")
         except FileExistsError:
             return False
+        try:
+            with file:
+                file.write(text)
+        except OSError:
+            self._design_path.unlink()
+            raise
         return True
 
     def _write(self, path: Path, text: str) -> None:
@@ -163,6 +168,19 @@ class RunFolder:
             ) from error
 
 
+def _check_design(found: Any) -> None:
+    """Raise a TypeError or KeyError unless design.json holds what it should."""
+    dict(found["versions"])
+    parts = found["design"]
+    for part in (*_GROWING, "population"):
+        if not isinstance(parts[part], dict):
+            raise TypeError(f"{part} is {type(parts[part]).__name__}")
+    [int(n) for n in parts["sample_sizes"]]
+    int(parts["repetitions"])
+    float(parts["level"])
+    _ = found["format"]
+
+
 def stamps(design: Plain) -> dict[str, str]:
     """Return for each rule a digest of all that its records depend on, whichever estimators they hold."""
     common = {part: design[part] for part in design if part not in (*_GROWING, *_LISTED)}
@@ -187,9 +205,9 @@ def _conflicts(before: Plain, now: Plain) -> list[str]:
     fixed = [part for part in now if part not in (*_GROWING, *_LISTED)]
     found = [line for part in fixed for line in differences(before.get(part), now[part], part)]
     for part in _GROWING:
-        for name in before[part].keys() & now[part].keys():
+        for name in (name for name in now[part] if name in before[part]):
             found += differences(before[part][name], now[part][name], f"{part}.{name}")
-    return sorted(found)
+    return found
 
 
 def _union(before: Plain, now: Plain) -> Plain:

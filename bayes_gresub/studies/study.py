@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from bayes_gresub.checks import check_jobs, check_whole
 from bayes_gresub.classifiers.training import check_rule
 from bayes_gresub.comparing.choice import read_estimators
 from bayes_gresub.datasets import Population
-from bayes_gresub.datasets.base import N_TEST
+from bayes_gresub.datasets.base import N_TEST, SyntheticPopulation
 from bayes_gresub.description import name_of
 from bayes_gresub.intervals import check_level
 from bayes_gresub.resampling import Interrupted
@@ -91,13 +92,15 @@ class Study:
             )
         self.population = population
         self.rules = _read_rules(rules)
-        self.estimators = _single(read_estimators(estimators))
+        self.estimators = _single(read_estimators(estimators, "The population is the test set of a study."))
         self.sample_sizes = _read_sizes(sample_sizes)
         self.repetitions = check_whole(repetitions, "repetitions", 1)
         self.seed = check_whole(seed, "seed", 0)
         check_level(level)
-        self.level = level
+        self.level = float(level)
         self.n_test = check_whole(n_test, "n_test", 2)
+        if isinstance(population, SyntheticPopulation):
+            population.check_n_test(self.n_test)
         self.reruns = _read_reruns(reruns, self.estimators)
 
     @cached_property
@@ -177,10 +180,13 @@ class Study:
         total = len(lacking)
         changed: list[Wanted] = []
         try:
-            with Display(total - len(wanted), total, list(self.estimators), list(self.rules), progress) as display:
+            with (
+                Display(total - len(wanted), total, list(self.estimators), list(self.rules), progress) as display,
+                ExitStack() as stack,
+            ):
                 for record in done.values():
                     display.seen(record)
-                for record in records_of(job, wanted, n_jobs, client):
+                for record in stack.enter_context(closing(records_of(job, wanted, n_jobs, client))):
                     task = Task(record["rule"], record["n"], record["repetition"])
                     if not _agree(done.get(task), record):
                         changed.append((task, list(self.estimators)))
@@ -195,7 +201,7 @@ class Study:
                         "all their estimates are computed anew. Does the rule use random numbers of its own?",
                         stacklevel=2,
                     )
-                for record in records_of(job, changed, n_jobs, client):
+                for record in stack.enter_context(closing(records_of(job, changed, n_jobs, client))):
                     done[Task(record["rule"], record["n"], record["repetition"])] = record
                     if store is not None:
                         store.write(record)
@@ -299,6 +305,8 @@ def _read_reruns(reruns: Any, estimators: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _read_sizes(sample_sizes: Any) -> tuple[int, ...]:
+    if not isinstance(sample_sizes, int | np.integer | Iterable):
+        raise TypeError(f"sample_sizes must be whole numbers; got {sample_sizes!r}.")
     given: Sequence[Any] = [sample_sizes] if isinstance(sample_sizes, int | np.integer) else list(sample_sizes)
     sizes = tuple(check_whole(n, "every sample size", 2) for n in given)
     if not sizes or len(set(sizes)) < len(sizes):

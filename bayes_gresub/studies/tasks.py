@@ -80,18 +80,17 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
 
 def _answers(job: Job, task: Task, names: Sequence[str]) -> Record:
     record: Record = {"rule": task.rule, "n": task.n, "repetition": task.repetition}
-    X, y, truth = job.population.draw(task.n, job.child(SAMPLES, task))
+    try:
+        X, y, truth = job.population.draw(task.n, job.child(SAMPLES, task))
+    except Exception as error:
+        return record | _nothing(names, f"no sample could be drawn: {_words(error)}", 0.0)
     started = perf_counter()
     try:
         # A copy, since a rule may write into what it is trained on.
         classifier = trained(job.rules[task.rule], deepcopy(X), y.copy(), None, job.child(RULES, task))
     except Exception as error:  # a rule that cannot be trained on this sample is a row, not a crash
         message = f"the rule could not be trained: {_words(error)}"
-        return record | {
-            "true": {"value": None, "std_error": None, "n_test": 0, "message": message},
-            "fit_seconds": perf_counter() - started,
-            "rows": {name: _failed(message) for name in names},
-        }
+        return record | _nothing(names, message, perf_counter() - started)
     fitted = perf_counter() - started
     found = {"true": _true(truth, classifier, job, task), "fit_seconds": fitted}
     if len(np.unique(y)) < 2:
@@ -130,6 +129,15 @@ def _row(row: Row, level: float) -> dict[str, Any]:
         "exact": bool(cells["exact"]),
         "message": cells["message"],
         "reruns": [],
+    }
+
+
+def _nothing(names: Sequence[str], message: str, seconds: float) -> Record:
+    """Return the rest of a record of a task that came to nothing."""
+    return {
+        "true": {"value": None, "std_error": None, "n_test": 0, "message": message},
+        "fit_seconds": seconds,
+        "rows": {name: _failed(message) for name in names},
     }
 
 

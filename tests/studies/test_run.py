@@ -891,10 +891,9 @@ def test_a_size_that_a_data_set_cannot_give_is_refused_before_any_work(tmp_path,
     assert not (tmp_path / "run").exists()
 
 
-def test_fewer_test_points_than_a_population_needs_are_refused_before_any_work(tmp_path):
-    made = study(rules={"LDA": Counted()}, n_test=3)
+def test_fewer_test_points_than_a_population_needs_are_refused_before_any_work():
     with pytest.raises(ValueError, match="n_test must give every class two test points or more; got 3"):
-        made.run(tmp_path / "run")
+        study(rules={"LDA": Counted()}, n_test=3)
 
 
 @pytest.mark.parametrize("level", [np.float32(0.9), np.float64(0.9)], ids=["float32", "float64"])

@@ -472,9 +472,9 @@ def test_a_full_disk_keeps_what_is_written(tmp_path, filling):
     filling(after=4)
     with pytest.raises(OSError, match="No space left"):
         study().run(tmp_path)
-    assert len(part_files(tmp_path)) == 3
+    assert len(part_files(tmp_path)) == 4
     records, damaged = RunFolder(tmp_path).read(study().tasks)
-    assert (len(records), damaged) == (3, 0)
+    assert (len(records), damaged) == (4, 0)
 
 
 @pytest.mark.parametrize("after", [0, 4])
