@@ -194,7 +194,7 @@ def _read_record(content: bytes, task: Task, stamp: str) -> Record | None:
         record: Record = found["content"]
         whole = _sum(json.dumps(record, allow_nan=False)) == found["sha256"]
         same = (record["rule"], record["n"], record["repetition"]) == (task.rule, task.n, task.repetition)
-        ours = record["design"] == stamp
+        ours = record.pop("design") == stamp
     except (ValueError, KeyError, TypeError):
         return None
     return record if whole and same and ours else None

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from bayes_gresub.plots import plot_deviations, plot_lines
+from bayes_gresub.plots import plot_deviations, plot_lines, plot_study
 from bayes_gresub.studies import StudyResults, paper
 from bayes_gresub.studies.arrays import Grid
 from bayes_gresub.studies.metrics import ALL
@@ -520,3 +520,15 @@ def test_saved_timing_reads_back_equal(tmp_path):
     found = pd.read_csv(tmp_path / "timing.csv", index_col=["rule", "n"])
     np.testing.assert_allclose(found, results.timing(), rtol=0, atol=5.1e-4)
     assert (found.index.tolist(), list(found.columns)) == (results.timing().index.tolist(), list(ESTIMATORS))
+
+
+def test_names_that_begin_with_an_underscore_are_in_the_legend():
+    sizes, values = np.array([20, 40]), np.array([0.1, 0.05])
+    figure = plot_study({"LDA": {"_mine": (sizes, values, values, values)}}, "rms")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["_mine"]
+
+
+@pytest.mark.parametrize("nothing", [{"estimators": []}, {"rules": []}], ids=["estimators", "rules"])
+def test_a_figure_of_nothing_is_refused(nothing):
+    with pytest.raises(ValueError, match="must name at least one each to show; got none"):
+        made().plot("rms", **nothing)

@@ -25,15 +25,21 @@ from bayes_gresub.studies.metrics import (
 )
 
 every_metric = pytest.mark.parametrize("name", sorted(ALL))
-FIELDS = ("true_error", "estimate", "std_error", "low", "high", "seconds")
+FIELDS = ("true_error", "true_error_std_error", "estimate", "std_error", "low", "high", "seconds")
 
 
-def repetitions(true_error, estimate, *, half=0.05, std_error=0.01, seconds=0.1, level=0.95):
+def repetitions(true_error, estimate, *, half=0.05, std_error=0.01, seconds=0.1, test=0.006, level=0.95):
     """Return repetitions whose intervals reach `half` to both sides of the estimate."""
     truth, said = np.array(true_error, dtype=float), np.array(estimate, dtype=float)
     filled = {
         name: np.broadcast_to(np.asarray(value, dtype=float), said.shape).copy()
-        for name, value in (("std_error", std_error), ("low", said - half), ("high", said + half), ("seconds", seconds))
+        for name, value in (
+            ("true_error_std_error", test),
+            ("std_error", std_error),
+            ("low", said - half),
+            ("high", said + half),
+            ("seconds", seconds),
+        )
     }
     return Repetitions(true_error=truth, estimate=said, level=level, **filled)
 
@@ -52,6 +58,7 @@ def drawn(rng, n, common=None, bias=0.04, level=0.9):
         half=rng.uniform(0.02, 0.1, n),
         std_error=rng.uniform(0.0, 0.02, n),
         seconds=rng.exponential(0.1, n),
+        test=rng.uniform(0.005, 0.007, n),
         level=level,
     )
 
@@ -95,6 +102,7 @@ EXPECTED = {
     "rms": lambda data: np.linalg.norm(data.estimate - data.true_error) / math.sqrt(len(data.estimate)),
     "correlation": lambda data: stats.pearsonr(data.estimate, data.true_error).statistic,
     "internal_variance": lambda data: (series(data, "std_error") ** 2).mean(),
+    "test_variance": lambda data: (series(data, "true_error_std_error") ** 2).mean(),
     "seconds": lambda data: series(data, "seconds").mean(),
     "coverage": lambda data: series(data, "true_error").between(data.low, data.high).mean(),
     "width": lambda data: (series(data, "high") - series(data, "low")).mean(),
@@ -296,12 +304,11 @@ def test_difference_without_common_repetitions_is_unknown():
     assert (math.isnan(value.value), math.isnan(value.std_error), count) == (True, True, 0)
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize(("inside", "total"), [(0, 1), (1, 1), (0, 30), (27, 30), (30, 30), (190, 200)])
-def test_coverage_interval_is_the_exact_one_of_scipy(inside, total, level):
+def test_coverage_interval_is_the_exact_one_of_scipy(inside, total):
     truth = np.where(np.arange(total) < inside, 0.2, 0.9)
-    found = coverage_interval(repetitions(truth, np.full(total, 0.2)), level)
-    expected = stats.binomtest(inside, total).proportion_ci(confidence_level=level, method="exact")
+    found = coverage_interval(repetitions(truth, np.full(total, 0.2)))
+    expected = stats.binomtest(inside, total).proportion_ci(method="exact")
     assert found == pytest.approx(tuple(expected), abs=1e-10)
 
 
@@ -351,20 +358,22 @@ def test_tail_share_is_how_often_the_estimate_is_off_by_tau_or_more():
     assert tail(data, 0.25)[0] == 0.5
 
 
-def test_tail_share_has_the_standard_error_of_a_share():
+@pytest.mark.parametrize("tau", [0.05, 10.0])
+def test_tail_share_has_the_binomial_interval_of_a_share(tau):
     data = drawn(np.random.default_rng(12), 80)
-    share, std_error, _ = tail(data, 0.05)
-    assert std_error == pytest.approx(math.sqrt(share * (1 - share) / 79), rel=1e-12)
+    share, low, high, _ = tail(data, tau)
+    expected = stats.binomtest(round(80 * share), 80).proportion_ci(method="exact")
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_tail_bound_is_the_squared_ratio_of_rms_and_tau():
     data = drawn(np.random.default_rng(12), 80)
-    assert tail(data, 0.05)[2] == pytest.approx(np.mean((data.estimate - data.true_error) ** 2) / 0.05**2)
+    assert tail(data, 0.05)[3] == pytest.approx(np.mean((data.estimate - data.true_error) ** 2) / 0.05**2)
 
 
 @given(errors, st.floats(1e-3, 1))
 def test_tail_share_never_exceeds_the_bound(pair, tau):
-    share, _, bound = tail(repetitions(*pair), tau)
+    share, _, _, bound = tail(repetitions(*pair), tau)
     assert share <= bound * (1 + 1e-12)
 
 

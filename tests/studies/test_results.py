@@ -103,7 +103,9 @@ def test_summary_has_every_metric_with_its_standard_error():
     metrics = ["true_mean", "estimate_mean", "bias", "variance", "rms", "internal_variance", "correlation"]
     paired = [column for name in metrics for column in (name, f"{name}_se")]
     coverage = ["coverage", "coverage_low", "coverage_high"]
-    after = [column for name in ("width", "interval_score", "seconds") for column in (name, f"{name}_se")]
+    after = [
+        column for name in ("width", "interval_score", "test_variance", "seconds") for column in (name, f"{name}_se")
+    ]
     assert list(made().summary().columns) == ["repetitions", "failed", *paired, *coverage, *after]
 
 
@@ -287,7 +289,7 @@ def test_tail_has_share_and_bound_of_every_cell():
 
 def test_tail_has_these_rows_and_columns():
     table = made().tail(0.05)
-    assert (table.index.tolist(), list(table.columns)) == (CELLS, ["share", "share_se", "bound"])
+    assert (table.index.tolist(), list(table.columns)) == (CELLS, ["share", "share_low", "share_high", "bound"])
 
 
 @pytest.mark.parametrize("tau", [0, -0.1, float("nan")])
