@@ -13,6 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 from bayes_gresub.checks import check_whole
 from bayes_gresub.components import Floats
 from bayes_gresub.datasets import PaperGaussian
+from bayes_gresub.measures import PosteriorProbability
+from bayes_gresub.posteriors import KNN
+from bayes_gresub.registry import make_estimator
 from bayes_gresub.studies.metrics import mean_of
 from bayes_gresub.studies.results import StudyResults
 from bayes_gresub.studies.study import Study
@@ -59,15 +62,15 @@ def vc_bound(n: ArrayLike, vc_dimension: int, tau: float) -> Floats:
 def large_sample_study(
     n_features: int = 2,
     sample_sizes: tuple[int, ...] = (100, 300, 1000, 3000, 10_000),
-    repetitions: int = 20,
+    repetitions: int = 10,
     seed: int = 0,
 ) -> Study:
     """Return a study of estimators at growing sample sizes, for rules of finite and of infinite VC dimension.
 
     By the paper's theorems an estimator is consistent where the rule's VC dimension is finite and its measure comes
     to plain resubstitution as n grows. LDA has VC dimension d + 1; a tree with five points a leaf and 3NN have
-    none. Widths shrink as n^(-1/d), so that bolstering comes to plain resubstitution slowly in many dimensions; the
-    posterior of three neighbours never does.
+    none. Widths shrink as n^(-1/d), so that bolstering comes to plain resubstitution slowly in many dimensions. The
+    posterior of k neighbours with k fixed never comes to the label itself, nor does the product form.
 
     Parameters
     ----------
@@ -89,7 +92,16 @@ def large_sample_study(
         "CART": DecisionTreeClassifier(min_samples_leaf=5),
         "3NN": KNeighborsClassifier(3),
     }
-    estimators = ["resub", "bolstered", "3nn-pp", "bolstered-3nn-pp", "bolstered-3nn-pp-product"]
+    # Few points about each of so many are enough.
+    few = {"n_points": 8}
+    estimators = {
+        "resub": make_estimator("resub"),
+        "bolstered": make_estimator("bolstered", **few),
+        "3nn-pp": make_estimator("3nn-pp"),
+        "15nn-pp": PosteriorProbability(KNN(15)),
+        "bolstered-3nn-pp": make_estimator("bolstered-3nn-pp", **few),
+        "bolstered-3nn-pp-product": make_estimator("bolstered-3nn-pp-product", **few),
+    }
     population = PaperGaussian(bayes_error=0.2, n_informative=n_features, n_noise=0, block=1)
     return Study(population, rules, estimators, sample_sizes, repetitions, seed)
 
