@@ -31,6 +31,21 @@ scaled, true errors come from 5000 test points, but that of the linear SVM is ex
 about each training point, and trees are integrated exactly. Test points add a standard deviation of {noise:.4f} to
 every deviation.
 
+## In short
+
+- The bolstered posterior-probability estimator has the smallest RMS in 12 of the 15 cells outside 3NN (bolstering in
+  the other three, linear SVM from n = 60 on), but only where the posterior is integrated over the kernel. As printed, a
+  product, it is the worst of all, optimistic by 0.14 to 0.26.
+- Bolstering has less bias than resubstitution and less variance than cross-validation everywhere. With RBF-SVM its bias
+  stays so large that its RMS is no better than that of cross-validation or the bootstrap.
+- For 3NN semi-bolstering is the best of the paper's estimators, as it says; the .632 bootstrap, which it leaves out, is
+  as good.
+- That cross-validation is biased upward shows in half of the cells; that the zero bootstrap is, in all.
+- "Essentially unbiased" at n = 100 holds for RBF-SVM and CART; with the linear SVM the bias has crossed 0 and is 0.03.
+- Time is a matter of how it is written: vectorised, bolstering takes less of it than cross-validation.
+- Intervals of the bootstrap and of nested cross-validation cover less than they say at n = 20, and that of the .632
+  bootstrap fails for CART, whose apparent error is far too small.
+
 ## What the paper claims
 
 Every sentence is tested cell by cell (rule and sample size) with paired z-scores, since all estimators see the same

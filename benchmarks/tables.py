@@ -33,5 +33,7 @@ def markdown(table: pd.DataFrame) -> str:
     """Return a frame as a Markdown table."""
     head = "| " + " | ".join(str(column) for column in table.columns) + " |"
     rule = "|" + "---|" * len(table.columns)
-    rows = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in table.itertuples(index=False)]
+    rows = [
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in table.itertuples(index=False)
+    ]
     return "\n".join([head, rule, *rows, ""])
