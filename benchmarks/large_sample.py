@@ -31,7 +31,20 @@ estimator. LDA has VC dimension d + 1. CART with five points a leaf and 3NN have
 
 """
 
-FINDINGS = ""
+FINDINGS = """What the run shows:
+
+- A rule of finite VC dimension (LDA): in two dimensions every estimator but one comes to plain resubstitution and to
+  the true error. That holds also for 3 and 15 neighbours with k fixed, although their measure never comes to the
+  empirical one: labels of neighbours vary independently about the same posterior, so that their average is right. The
+  theorem's condition is sufficient, not necessary.
+- The exception is the product form of the bolstered posterior-probability estimator, which stays 0.09 away: it comes
+  to another number.
+- Ten dimensions: widths shrink as n^(-1/10), so that bolstering is still away from plain resubstitution at n =
+  10,000.
+- Rules of infinite VC dimension (CART with five points a leaf, 3NN): plain resubstitution stays 0.10 to 0.13 below
+  the true error in two dimensions, however large n. Smoothed estimators stay closer but do not arrive either:
+  bolstering does not come to resubstitution there, since the cells of the classifier shrink as fast as the kernels.
+  3NN judged by 3 neighbours comes to resubstitution, and so to the wrong number."""
 
 
 def main(n_jobs: int = 2) -> None:

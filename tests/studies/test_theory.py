@@ -132,7 +132,7 @@ def small_run():
 def test_approach_has_a_row_for_every_rule_size_and_estimator(small_run):
     table = approach(small_run)
     assert table.index.names == ["rule", "n", "estimator"]
-    assert len(table) == 3 * 2 * 5
+    assert len(table) == 3 * 2 * 6
 
 
 def test_approach_has_both_distances_with_standard_errors(small_run):
