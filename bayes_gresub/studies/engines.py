@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -73,11 +74,15 @@ def _on_cluster(job: Job, wanted: Sequence[Wanted], client: Any) -> Generator[Re
             stacklevel=4,
         )
     tag = uuid.uuid4().hex[:8]
-    # Packed, since workers that cannot unpack an argument die without a word; and a task of its own, so that it is
-    # computed again where the worker that held it is lost.
-    shared = client.submit(_same, cloudpickle.dumps(job), key=f"job-{tag}")
+    # Packed, since workers that cannot unpack an argument die without a word; rules apart, so that one that workers
+    # lack stops no other; and tasks of their own, so that they are computed again where their worker is lost.
+    shared = client.submit(_same, cloudpickle.dumps(replace(job, rules={})), key=f"job-{tag}")
+    rules = {
+        name: client.submit(_same, cloudpickle.dumps(rule), key=f"rule-{tag}-{number}")
+        for number, (name, rule) in enumerate(job.rules.items())
+    }
     left = (
-        client.submit(_run_packed, shared, task, names, key=f"task-{tag}-{number}", retries=2)
+        client.submit(_run_packed, shared, rules[task.rule], task, names, key=f"task-{tag}-{number}", retries=2)
         for number, (task, names) in enumerate(wanted)
     )
     lost: list[str] = []
@@ -94,7 +99,7 @@ def _on_cluster(job: Job, wanted: Sequence[Wanted], client: Any) -> Generator[Re
                 futures.append(following)
                 completed.add(following)
     finally:
-        client.cancel([*futures, shared])
+        client.cancel([*futures, *rules.values(), shared])
     if lost:
         raise RuntimeError(
             f"{len(lost)} of {len(wanted)} tasks could not be done on the cluster; the first because of {lost[0]}. The "
@@ -118,13 +123,13 @@ def _same(packed: bytes) -> bytes:
     return packed
 
 
-def _run_packed(packed: bytes, task: Task, names: list[str]) -> Record:
-    return run_task(_unpacked(packed), task, names)
+def _run_packed(job: bytes, rule: bytes, task: Task, names: list[str]) -> Record:
+    whole: Job = replace(_unpacked(job), rules={task.rule: _unpacked(rule)})
+    return run_task(whole, task, names)
 
 
-@lru_cache(maxsize=1)
-def _unpacked(packed: bytes) -> Job:
+@lru_cache(maxsize=8)
+def _unpacked(packed: bytes) -> Any:
     import cloudpickle
 
-    job: Job = cloudpickle.loads(packed)
-    return job
+    return cloudpickle.loads(packed)
