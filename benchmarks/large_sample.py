@@ -39,8 +39,8 @@ FINDINGS = """What the run shows:
   theorem's condition is sufficient, not necessary.
 - The exception is the product form of the bolstered posterior-probability estimator, which stays 0.09 away: it comes
   to another number.
-- Ten dimensions: widths shrink as n^(-1/10), so that bolstering is still away from plain resubstitution at n =
-  10,000.
+- Ten dimensions: widths shrink as n^(-1/10), so that bolstering and neighbours are still 0.02 to 0.05 away from plain
+  resubstitution, and from the true error of LDA, at n = 10,000.
 - Rules of infinite VC dimension (CART with five points a leaf, 3NN): plain resubstitution stays 0.10 to 0.13 below
   the true error in two dimensions, however large n. Smoothed estimators stay closer but do not arrive either:
   bolstering does not come to resubstitution there, since the cells of the classifier shrink as fast as the kernels.
@@ -67,7 +67,9 @@ def main(n_jobs: int = 2) -> None:
             plt.close(figure)
         parts.append(section(d, table))
     sizes = [100, 1000, 10_000, 100_000, 1_000_000]
-    bounds = pd.DataFrame({"n": sizes, **{f"d = {d}": vc_bound(sizes, d + 1, 0.1) for d in DIMENSIONS}})
+    bounds = pd.DataFrame(
+        {"n": sizes, **{f"d = {d}": [f"{b:.2g}" for b in vc_bound(sizes, d + 1, 0.1)] for d in DIMENSIONS}}
+    )
     parts.append(
         "## What the VC bound says\n\nProbability that resubstitution of a linear rule is off by more than 0.1, at "
         f"most:\n\n{markdown(bounds)}\nIt says nothing until n passes {first(2)} (d = 2) and {first(10)} (d = 10)."
