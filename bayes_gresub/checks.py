@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,16 @@ def check_whole(value: Any, name: str, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
     return int(value)
+
+
+def check_name(name: str, valid: Iterable[str], what: str) -> str:
+    """Return a name that must be one of these; the message lists them, nearest first."""
+    names = list(valid)
+    if name not in names:
+        near = difflib.get_close_matches(str(name), names, n=len(names), cutoff=0.4)
+        rest = sorted(set(names) - set(near))
+        raise ValueError(f"unknown {what} {name!r}; the names are {', '.join([*near, *rest])}.")
+    return name
 
 
 def check_jobs(n_jobs: Any) -> None:

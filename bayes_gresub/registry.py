@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bayes_gresub.checks import check_name
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
 from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
 from bayes_gresub.posteriors import KNN
@@ -77,10 +77,7 @@ def make_estimator(name: str, **parameters: Any) -> Any:
     >>> make_estimator("3nn-pp")
     PosteriorProbability(posterior=KNN())
     """
-    if name not in _ENTRIES:
-        near = difflib.get_close_matches(name, _ENTRIES, n=len(_ENTRIES), cutoff=0.4)
-        rest = sorted(set(_ENTRIES) - set(near))
-        raise ValueError(f"unknown estimator {name!r}; the names are {', '.join([*near, *rest])}.")
+    check_name(name, _ENTRIES, "estimator")
     return _ENTRIES[name].make(**parameters)
 
 

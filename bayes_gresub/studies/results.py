@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_gresub.checks import check_name
 from bayes_gresub.components import Floats
 from bayes_gresub.studies.arrays import Grid, numbers, truths
 from bayes_gresub.studies.fingerprint import words
@@ -142,7 +142,7 @@ class StudyResults:
         """
         import pandas as pd
 
-        names = [_known(name, ALL, "metric") for name in _listed(metrics)]
+        names = [check_name(name, ALL, "metric") for name in _listed(metrics)]
         rows = []
         for rule, n, estimator in self._cells():
             data = self.repetitions(rule, n, estimator)
@@ -168,8 +168,8 @@ class StudyResults:
         import pandas as pd
 
         for name in (first, second):
-            _known(name, self.grid.estimators, "estimator")
-        _known(metric, ALL, "metric")
+            check_name(name, self.grid.estimators, "estimator")
+        check_name(metric, ALL, "metric")
         rows = []
         for rule in self.grid.rules:
             for n in self.grid.sample_sizes:
@@ -266,9 +266,9 @@ class StudyResults:
 
         grid = self.grid
         wanted = grid.estimators if estimators is None else _listed(estimators)
-        shown = [_known(name, grid.estimators, "estimator") for name in wanted]
-        panels = [_known(name, grid.rules, "rule") for name in (grid.rules if rules is None else _listed(rules))]
-        _known(what, ["true_error", "deviations", *ALL], "figure")
+        shown = [check_name(name, grid.estimators, "estimator") for name in wanted]
+        panels = [check_name(name, grid.rules, "rule") for name in (grid.rules if rules is None else _listed(rules))]
+        check_name(what, ["true_error", "deviations", *ALL], "figure")
         if not shown or not panels:
             raise ValueError("estimators and rules must name at least one each to show; got none.")
         if n is not None and what != "deviations":
@@ -326,8 +326,8 @@ class StudyResults:
 
     def _place(self, rule: str, n: int, estimator: str) -> tuple[int, int, int]:
         grid = self.grid
-        _known(rule, grid.rules, "rule")
-        _known(estimator, grid.estimators, "estimator")
+        check_name(rule, grid.rules, "rule")
+        check_name(estimator, grid.estimators, "estimator")
         if n not in grid.sample_sizes:
             raise ValueError(f"n must be one of {list(grid.sample_sizes)}; got {n!r}.")
         return grid.rules.index(rule), grid.sample_sizes.index(n), grid.estimators.index(estimator)
@@ -361,16 +361,6 @@ class StudyResults:
 
 def _listed(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
-
-
-def _known(name: str, valid: Iterable[str], what: str) -> str:
-    names = list(valid)
-    if name not in names:
-        near = difflib.get_close_matches(str(name), names, n=len(names), cutoff=0.4)
-        raise ValueError(
-            f"unknown {what} {name!r}; the names are {', '.join([*near, *sorted(set(names) - set(near))])}."
-        )
-    return name
 
 
 def _count(number: int, what: str) -> str:

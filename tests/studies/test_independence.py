@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import warnings
 
 import numpy as np
@@ -192,3 +193,57 @@ def test_a_classifier_that_comes_out_the_same_is_not_judged_anew(tmp_path):
 
 def test_a_study_says_what_it_is():
     assert repr(study(LinearDiscriminantAnalysis())).startswith("Study: PaperGaussian(bayes_error=None, block=2")
+
+
+class FakeTorch:
+    """Stands for torch, as far as a study asks it."""
+
+    def __init__(self):
+        self.threads, self.state, self.seen = 4, "of the user", []
+
+    def get_num_threads(self):
+        return self.threads
+
+    def set_num_threads(self, number):
+        self.threads = number
+
+    def get_rng_state(self):
+        return self.state
+
+    def set_rng_state(self, state):
+        self.state = state
+
+    def manual_seed(self, seed):
+        self.state = seed
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    made = FakeTorch()
+    monkeypatch.setitem(sys.modules, "torch", made)
+    return made
+
+
+class AsksTorch(ClassifierMixin, BaseEstimator):
+    """A constant classifier that notes how torch is set while it is trained."""
+
+    def fit(self, X, y):
+        fake = sys.modules["torch"]
+        fake.seen.append((fake.threads, fake.state))
+        self.classes_ = np.unique(y)
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def test_torch_has_one_thread_and_a_seed_of_its_own_in_every_task(torch):
+    study(AsksTorch(), ["resub"]).run()
+    assert {threads for threads, _ in torch.seen} == {1}
+    assert len({state for _, state in torch.seen}) == 3
+
+
+def test_torch_is_left_as_it_was(torch):
+    study(AsksTorch(), ["resub"]).run()
+    assert (torch.threads, torch.state) == (4, "of the user")
