@@ -4,7 +4,8 @@ from bayes_gresub import datasets, studies
 from bayes_gresub.comparing import compare, compare_classifiers
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
-from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
+from bayes_gresub.measures import Bayesian, Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
+from bayes_gresub.models import GaussianClasses, Hierarchical, NormalInverseWishart, PyMCClasses
 from bayes_gresub.posteriors import KNN, ClassifierPosterior
 from bayes_gresub.registry import estimators, make_estimator, register
 from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, TestSet
@@ -13,6 +14,7 @@ from bayes_gresub.studies import Study, StudyResults
 
 __all__ = [
     "KNN",
+    "Bayesian",
     "Bolstered",
     "BolsteredPosterior",
     "Bootstrap",
@@ -23,9 +25,13 @@ __all__ = [
     "Empirical",
     "ErrorEstimate",
     "FullGaussian",
+    "GaussianClasses",
+    "Hierarchical",
     "Interrupted",
     "LeaveOneOut",
+    "NormalInverseWishart",
     "PosteriorProbability",
+    "PyMCClasses",
     "SphericalGaussian",
     "Study",
     "StudyResults",

@@ -27,12 +27,19 @@ class StandardLaw(Protocol):
         """Return how many uniform numbers one draw in R^dim takes."""
 
     def from_uniforms(self, u: Floats, dim: int) -> Floats:
-        """Map uniforms of shape (..., n_uniforms(dim)) to draws of shape (..., dim)."""
+        """Map uniforms of shape (..., k, m, n_uniforms(dim)), m points for each component, to (..., k, m, dim)."""
+
+    def take(self, rows: Ints | slice) -> StandardLaw:
+        """Return the law of the components with these indices."""
 
 
 @dataclass(frozen=True)
 class Normal:
     """The standard normal law N(0, I)."""
+
+    def take(self, rows: Ints | slice) -> Normal:
+        """Return the same: it has no parameters."""
+        return self
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
         """Return Phi(t)."""
@@ -50,6 +57,10 @@ class Normal:
 @dataclass(frozen=True)
 class UnitBall:
     """The uniform law on the ball of radius 1."""
+
+    def take(self, rows: Ints | slice) -> UnitBall:
+        """Return the same: it has no parameters."""
+        return self
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
         """Return I_{1-t^2}((dim+1)/2, 1/2)/2 for t < 0, mirrored for t > 0 (regularized incomplete beta)."""
@@ -70,11 +81,15 @@ class UnitBall:
         return np.asarray(direction * u[..., dim:] ** (1.0 / dim))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StudentT:
-    """The multivariate Student-t law with `dof` degrees of freedom and identity scale."""
+    """The multivariate Student-t law with identity scale; `dof` is one number, or one per component."""
 
-    dof: float
+    dof: float | Floats
+
+    def take(self, rows: Ints | slice) -> StudentT:
+        """Return the law with the dofs of these components."""
+        return self if np.ndim(self.dof) == 0 else StudentT(np.asarray(self.dof)[rows])
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
         """Return the Student-t distribution function."""
@@ -86,7 +101,8 @@ class StudentT:
 
     def from_uniforms(self, u: Floats, dim: int) -> Floats:
         """Map to a normal vector over the square root of chi-square/dof."""
-        return np.asarray(ndtri(u[..., :dim]) / np.sqrt(chdtri(self.dof, u[..., dim:]) / self.dof))
+        dof = np.asarray(self.dof, dtype=float)[..., None, None]
+        return np.asarray(ndtri(u[..., :dim]) / np.sqrt(chdtri(dof, u[..., dim:]) / dof))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +152,7 @@ class Components:
 
     def take(self, rows: Ints | slice) -> Components:
         """Return the components with these indices."""
-        return replace(self, centers=self.centers[rows], group=self.group[rows])
+        return replace(self, centers=self.centers[rows], group=self.group[rows], law=self.law.take(rows))
 
     def stilled(self, rows: NDArray[np.bool_]) -> Components:
         """Return the components with those of the mask `rows` turned into point masses."""
@@ -199,5 +215,5 @@ class Components:
         """Draw one point from each of the components `rows`, independently: shape (len(rows), d)."""
         u = rng.random((len(rows), 1, self.law.n_uniforms(self.dim)))
         # random() may give 0, whose normal quantile is infinite.
-        z = self.law.from_uniforms(np.maximum(u, 2.0**-60), self.dim)
-        return self.take(rows).place(z)[:, 0, :]
+        chosen = self.take(rows)
+        return chosen.place(chosen.law.from_uniforms(np.maximum(u, 2.0**-60), self.dim))[:, 0, :]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -24,6 +23,7 @@ from bayes_gresub.readings import (
     standard_error,
     with_prior,
 )
+from bayes_gresub.rendering import as_html, as_text
 
 THIS_CLASSIFIER = "error of this classifier on the population the sample came from"
 """The estimand of every measure."""
@@ -33,9 +33,6 @@ NO_INTERVAL = (
     "in simulations a nominal 95% interval from them held the true error in 0 to 82 of 100 samples. Points that the "
     "classifier never saw, or refitting it, can support an interval; these numbers cannot"
 )
-
-NO_SPACE = "no widths or neighbours"
-"""The space of a measure that needs none."""
 
 NO_INTERVAL_ELSEWHERE = (
     "whether the points passed as X are independent of the classifier is not known here. If they are, and the measure "
@@ -104,6 +101,10 @@ class ErrorEstimate:
         Why the standard error is unknown, where it is.
     details : mapping from name to number
         What else an estimator found, such as the no-information rate of the bootstrap.
+    draws_std_error : float or None
+        Monte-Carlo standard error of the mean of posterior draws, which depend on each other.
+    posterior : object or None
+        What `to_inference_data` is made of, where there is a posterior; it is not kept by `to_dict`.
 
     Examples
     --------
@@ -130,6 +131,8 @@ class ErrorEstimate:
     no_interval: str = NO_INTERVAL
     no_std_error: str = ""
     details: Mapping[str, float] = field(default_factory=dict)
+    draws_std_error: float | None = None
+    posterior: Any = None
 
     @property
     def value(self) -> float:
@@ -155,7 +158,10 @@ class ErrorEstimate:
     @property
     def per_class(self) -> dict[Any, float]:
         """Return the error given each true class; NaN for a class without mass."""
-        errors = class_errors(self._confusions().mean(axis=0))
+        if self.confusion_draws is not None and not self.computation.exact:
+            errors = class_errors(self.confusion_draws).mean(axis=0)
+        else:
+            errors = class_errors(self._confusions().mean(axis=0))
         return dict(zip(self.classes.tolist(), errors.tolist(), strict=True))
 
     @property
@@ -165,6 +171,8 @@ class ErrorEstimate:
         0 where nothing is random, NaN where it is unknown.
         """
         self._need_prior("the standard error of an overall error")
+        if self.draws_std_error is not None:
+            return self.draws_std_error
         return float("nan") if self.no_std_error else standard_error(self.replicate_values)
 
     @property
@@ -225,6 +233,9 @@ class ErrorEstimate:
             contributions=None,
             point_weights=None,
             prior_known=True,
+            draws_std_error=None,
+            no_std_error="it was that of other class probabilities" if self.draws_std_error is not None else "",
+            posterior=None,
             support=None,
             no_interval="it was made for the class probabilities of the sample; give class_prior to the estimator"
             if self.support is not None
@@ -268,6 +279,27 @@ class ErrorEstimate:
             "the model and its prior hold",
         )
 
+    def probability_below(self, threshold: float) -> float:
+        """Return the posterior probability that the error is below a threshold; only where there are posterior draws.
+
+        Draws that equal the threshold count by half.
+        """
+        draws = self.draws
+        if draws is None:
+            raise ValueError(f"a probability needs posterior draws, which this estimate has not: {self.no_interval}.")
+        if not isinstance(threshold, int | float | np.number) or not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be an error between 0 and 1; got {threshold!r}.")
+        return float((draws < threshold).mean() + 0.5 * (draws == threshold).mean())
+
+    def to_inference_data(self, **groups: Any) -> Any:
+        """Return the posterior of the error and of all parameters for ArviZ; parameters as in `Bayesian`'s."""
+        if self.posterior is None:
+            raise ValueError(
+                "there is no posterior to hand to ArviZ: this estimate was not made by a Bayesian measure, or was read "
+                "back from a file."
+            )
+        return self.posterior.to_inference_data(self, **groups)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python objects that JSON can hold."""
         return {
@@ -290,6 +322,7 @@ class ErrorEstimate:
             "no_interval": self.no_interval,
             "no_std_error": self.no_std_error,
             "details": dict(self.details),
+            "draws_std_error": self.draws_std_error,
         }
 
     @classmethod
@@ -310,6 +343,7 @@ class ErrorEstimate:
             no_interval=data["no_interval"],
             no_std_error=data["no_std_error"],
             details=data["details"],
+            draws_std_error=data["draws_std_error"],
         )
 
     def to_json(self) -> str:
@@ -322,47 +356,10 @@ class ErrorEstimate:
         return cls.from_dict(json.loads(text))
 
     def __repr__(self) -> str:
-        rows = self._rows()
-        width = max(len(name) for name, _ in rows)
-        head, *rest = rows
-        lines = [f"ErrorEstimate: {head[0]} {head[1]}"]
-        return "\n".join(lines + [f"  {name:<{width}}  {text}" for name, text in rest])
+        return as_text(self)
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in self._rows()
-        )
-        return f"<table><caption>ErrorEstimate</caption>{cells}</table>"
-
-    def _rows(self) -> list[tuple[str, str]]:
-        how = self.computation
-        if not self.prior_known:
-            value = "unknown: class probabilities were fixed by design; use with_class_prior(...)"
-        elif how.exact:
-            value = f"{self.value:.4f}, exact"
-        elif self.no_std_error:
-            value = f"{self.value:.4f}, standard error unknown: {self.no_std_error}"
-        else:
-            value = f"{self.value:.4f}, sampled, Monte-Carlo standard error {self.std_error:.2g}"
-        rows = [("error", value)]
-        if (self.confusion_draws is not None or self.support is not None) and self.prior_known:
-            interval = self.interval()
-            of = "" if interval.target == self.estimand else f", of the {interval.target}"
-            rows.append(("95% interval", f"{interval.low:.4f} to {interval.high:.4f}, {interval.method}{of}"))
-        if self.replicate_confusions is not None:
-            parts = [f"{label}: {error:.4f}" for label, error in self.per_class.items()]
-            shown = parts if len(parts) <= 10 else [*parts[:9], f"... {len(parts)} classes"]
-            rows.append(("per class", ", ".join(shown)))
-            if self.prior_known:
-                rows.append(("majority class", f"{self.majority_class_error:.4f} for always saying the most frequent"))
-        rows += [(name.replace("_", " "), f"{number:.4g}") for name, number in self.details.items()]
-        fits = f"{how.n_refits} fits, " if how.n_refits else ""
-        time = f"{how.seconds:.1f} s" if how.seconds >= 1 else f"{how.seconds * 1e3:.3g} ms"
-        how_long = f"{how.method}; {fits}{how.n_predicted} points predicted, {time}"
-        space = [] if how.space == NO_SPACE else [("space", how.space)]
-        return [*rows, ("measured by", how.estimator), *space, ("computed", how_long), ("estimates", self.estimand)]
+        return as_html(self)
 
     def _confusions(self) -> Floats:
         if self.replicate_confusions is None:

@@ -11,7 +11,7 @@ from bayes_gresub.classifiers.regions import Region
 from bayes_gresub.classifiers.shapes import Linear, Tree
 from bayes_gresub.components import Components, Floats, Ints, Normal, StudentT
 from bayes_gresub.integration.linear import linear_mass
-from bayes_gresub.integration.sampling import sampled_means, sampling_method
+from bayes_gresub.integration.sampling import REPLICATES, sampled_means, sampling_method
 from bayes_gresub.integration.tree import tree_components, tree_mass
 
 
@@ -47,6 +47,7 @@ def mass(
     n_jobs: int | None = None,
     tol: float | None = None,
     spread: Callable[[Floats], float] | None = None,
+    replicates: int = REPLICATES,
 ) -> Mass:
     r"""Return the mass :math:`\mu_i(\{x: \psi(x) = j\})` that each component gives to each decision region.
 
@@ -80,7 +81,7 @@ def mass(
         values[..., region.codes_of_own] = tree_mass(inside, boundary, scales, len(region.codes_of_own))[:, None]
         result = Mass(values, "recursion down the tree with the normal distribution function", True, predicted)
     else:
-        result = _sampled(components, region, still, n_points, seed, factors, n_jobs, tol, spread)
+        result = _sampled(components, region, still, n_points, seed, factors, n_jobs, tol, spread, replicates)
     if center_labels is not None:
         # What predict says at the very point also settles centres that lie on a boundary.
         at_points = np.eye(c)[center_labels]
@@ -135,6 +136,7 @@ def _sampled(
     n_jobs: int | None,
     tol: float | None,
     spread: Callable[[Floats], float] | None,
+    replicates: int,
 ) -> Mass:
     """Sample the components that move; the caller fills in those that do not."""
     moving = np.flatnonzero(~still)
@@ -167,5 +169,6 @@ def _sampled(
         n_jobs=n_jobs,
         tol=tol,
         spread=None if spread is None else lambda part: spread(whole(part)),
+        replicates=replicates,
     )
     return Mass(whole(sampled.means), sampling_method(components), False, sampled.n_points)

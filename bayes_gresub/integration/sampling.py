@@ -33,9 +33,9 @@ PointFunction = Callable[[Floats, Ints], Floats]
 """Maps points (m, d) and the index of the component each was drawn from, (m,), to values (m, q)."""
 
 
-def block_size(n_points: int) -> int:
-    """Return the points a component gets from each scramble: n_points / REPLICATES, rounded up to a power of two."""
-    return 1 << max(0, int(np.ceil(np.log2(n_points / REPLICATES))))
+def block_size(n_points: int, replicates: int = REPLICATES) -> int:
+    """Return the points a component gets from each scramble: n_points / replicates, rounded up to a power of two."""
+    return 1 << max(0, int(np.ceil(np.log2(n_points / replicates))))
 
 
 def sampling_method(components: Components) -> str:
@@ -63,6 +63,7 @@ def sampled_means(
     n_jobs: int | None = None,
     tol: float | None = None,
     spread: Callable[[Floats], float] | None = None,
+    replicates: int = REPLICATES,
 ) -> Sampled:
     r"""Return the mean of a function under every component, once per replicate and scale.
 
@@ -80,7 +81,7 @@ def sampled_means(
     function : callable
         Maps points (m, d) and owners (m,) to values (m, q).
     n_points : int
-        Points per component, in REPLICATES scrambles.
+        Points per component, in `replicates` scrambles.
     seed : SeedSequence
         Scramble r depends on this and r alone.
     scales : sequence of float
@@ -91,6 +92,8 @@ def sampled_means(
         Add scrambles until `spread` of the result is at most this.
     spread : callable, optional
         Maps the means so far to a standard error; needed with `tol`.
+    replicates : int
+        Scrambles to begin with.
 
     Returns
     -------
@@ -99,15 +102,15 @@ def sampled_means(
     """
     order, leading = _arrangement(components)
     ordered = components.take(order)
+    block = block_size(n_points, replicates)
 
     def run(first: int, last: int) -> Floats:
-        replicates = range(first, last)
-        values = _replicates(ordered, order, leading, function, replicates, n_points, seed, scales, n_jobs)
+        values = _replicates(ordered, order, leading, function, range(first, last), block, seed, scales, n_jobs)
         result = np.empty_like(values)
         result[:, :, order] = values
         return result
 
-    means, done = run(0, REPLICATES), REPLICATES
+    means, done = run(0, replicates), replicates
     while tol is not None and spread is not None and (error := spread(means)) > tol:
         if done >= MAX_SCRAMBLES:
             warnings.warn(
@@ -125,7 +128,7 @@ def sampled_means(
             more = sum(run(begin, begin + kept) for begin in range(done, 2 * done, kept))
             means = 0.5 * (means + more * (kept / done))
         done *= 2
-    return Sampled(means, len(scales) * done * len(components) * block_size(n_points))
+    return Sampled(means, len(scales) * done * len(components) * block)
 
 
 def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
@@ -138,7 +141,7 @@ def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
     group = components.group
     n_groups = len(components.spread)
     counts = np.bincount(group, minlength=n_groups)
-    if n_groups * 2 > len(components):
+    if n_groups * 2 >= len(components):
         return np.arange(len(components)), None
     deviations = components.feature_deviations()[counts > 0].mean(axis=0)
     # Distances count in units of the spread, so that nothing here depends on the units of the features.
@@ -173,13 +176,12 @@ def _replicates(
     leading: Floats | None,
     function: PointFunction,
     replicates: range,
-    n_points: int,
+    block: int,
     seed: np.random.SeedSequence,
     scales: Sequence[float],
     n_jobs: int | None,
 ) -> Floats:
     """Return the means of these replicates, shape (scales, replicates, k, q), in batches of bounded size."""
-    block = block_size(n_points)
     k, dim = len(components), components.dim
     size = components.law.n_uniforms(dim)
     width = max(size, components.centers.shape[1])
@@ -193,7 +195,7 @@ def _replicates(
         end = min(begin + step, k)
         part = components.take(slice(begin, end))
         u = _uniforms(size, begin * block, end * block, [child(seed, POINTS, r) for r in some])
-        z = components.law.from_uniforms(u, dim).reshape(len(some), end - begin, block, dim)
+        z = part.law.from_uniforms(u.reshape(len(some), end - begin, block, size), dim)
         if leading is not None:
             z = _lead(z, leading[part.group])
         owners = np.tile(np.repeat(owner[begin:end], block), len(some))

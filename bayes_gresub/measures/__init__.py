@@ -1,9 +1,18 @@
 """Measures: laws on (x, y) learned from a sample, and the error they give to a classifier."""
 
 from bayes_gresub.measures.base import Measure, MeasuredValue
+from bayes_gresub.measures.bayesian import Bayesian
 from bayes_gresub.measures.bolstered import Bolstered
 from bayes_gresub.measures.bolstered_posterior import BolsteredPosterior
 from bayes_gresub.measures.empirical import Empirical
 from bayes_gresub.measures.posterior_probability import PosteriorProbability
 
-__all__ = ["Bolstered", "BolsteredPosterior", "Empirical", "Measure", "MeasuredValue", "PosteriorProbability"]
+__all__ = [
+    "Bayesian",
+    "Bolstered",
+    "BolsteredPosterior",
+    "Empirical",
+    "Measure",
+    "MeasuredValue",
+    "PosteriorProbability",
+]

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from bayes_gresub.classifiers.inputs import Sample
 from bayes_gresub.components import Components
-from bayes_gresub.estimate import NO_SPACE
 from bayes_gresub.measures.parts import Centers
 from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.rendering import NO_SPACE
 from bayes_gresub.seeds import Seed
 
 

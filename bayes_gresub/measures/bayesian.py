@@ -1,0 +1,389 @@
+"""The Bayesian measure: posterior draws of the class densities, and so the posterior of any classifier's error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayes_gresub.checks import check_jobs, check_name, check_whole
+from bayes_gresub.classifiers.inputs import Labels, Sample
+from bayes_gresub.classifiers.regions import Region, decision_region
+from bayes_gresub.components import Floats
+from bayes_gresub.description import describe
+from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate
+from bayes_gresub.integration.halves import denoised
+from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
+from bayes_gresub.models.base import SAMPLERS, ClassData, ClassModel
+from bayes_gresub.models.diagnostics import mcse
+from bayes_gresub.models.gaussian import GaussianClasses
+from bayes_gresub.models.moments import ErrorMoments, conditional_mse, overall_moments
+from bayes_gresub.models.nuts import Settings, choose_backend
+from bayes_gresub.models.posterior import FittedClasses, sampling_problems
+from bayes_gresub.readings import error_mass, read_prior, standard_error
+from bayes_gresub.rendering import NO_SPACE
+from bayes_gresub.seeds import CLASSES, DRAWS, POSTERIOR, Seed, child
+
+_TUNE = {"nuts": 1000, "gibbs": 200, "conjugate": 0}
+_REPLICATES = 8
+
+
+class Bayesian(Measure):
+    r"""A posterior over the law of (x, y): the error of a classifier then has a posterior too.
+
+    With a model of the class densities, its posterior draws theta_s, and class probabilities pi_s,
+
+    .. math:: \varepsilon_s = \sum_y \pi_{sy} \, P_{\theta_s}(\psi(x) \ne y \mid y), \qquad
+              \hat\varepsilon = E[\varepsilon \mid S_n] \approx \frac1S \sum_s \varepsilon_s
+
+    The estimate is the posterior mean, which minimises the mean-square error given the sample, if the model and its
+    prior hold: `check` tells of signs that they do not. The mass of the error region is exact for binary linear
+    boundaries and trees (the latter for diagonal covariances), else estimated with two halves of Sobol' points for
+    every draw. It does not see choices made before X was handed over, such as selected features.
+
+    ================  =====================  ===============================================
+    model             prior                  samplers
+    ================  =====================  ===============================================
+    GaussianClasses   hierarchical           "nuts", "gibbs" (the same posterior, quicker)
+    GaussianClasses   NormalInverseWishart   "nuts", "conjugate" (independent exact draws)
+    StudentTClasses   hierarchical           "nuts"
+    MixtureClasses    hierarchical           "nuts"
+    DiscreteClasses   Dirichlet              "nuts", "conjugate" (independent exact draws)
+    a function        its own                "nuts"
+    ================  =====================  ===============================================
+
+    Parameters
+    ----------
+    model : ClassModel or callable, optional
+        `GaussianClasses()` by default. A function `build(X, y)`, with y as codes 0..c-1, must return a `pm.Model`; see
+        `PyMCClasses`.
+    sampler : "nuts" (default), "gibbs" or "conjugate"
+    draws, chains : int, default 1000 and 4
+        Draws per chain, and chains.
+    tune : int, optional
+        Draws thrown away at the start of each chain: 1000 for NUTS, 200 for Gibbs by default.
+    backend : "nutpie" or "pymc", optional
+        What runs NUTS; nutpie where it is installed.
+    n_points : int, default 64
+        Points per class and draw where the mass is sampled.
+    class_concentration : float or array-like of shape (c,), default 1.0
+        Of the Dirichlet prior of the class probabilities.
+    sampling : "mixture" or "separate"
+        With "separate" class probabilities are not learned, and an overall error needs `class_prior`.
+    class_prior : dict or sequence, optional
+        Known class probabilities, by label or in the order of the sorted labels.
+    n_jobs : int, optional
+        Threads for the integration.
+    progress : bool, optional
+        Whether the sampler shows a progress bar; by default not.
+    random_state : int, SeedSequence or None
+
+    References
+    ----------
+    Dalton & Dougherty, Bayesian minimum mean-square error estimation for classification error, Parts I and II, IEEE
+    Transactions on Signal Processing 59 (2011).
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> measure = bg.Bayesian(bg.GaussianClasses(), sampler="gibbs", draws=250, random_state=0).fit(X, y)
+    >>> estimate = measure.error(SVC().fit(X, y))
+    >>> round(estimate.value, 2), estimate.probability_below(0.1) > 0.9
+    (0.04, True)
+    """
+
+    has_draws = True
+
+    def __init__(
+        self,
+        model: ClassModel | Callable[..., Any] | None = None,
+        *,
+        sampler: str = "nuts",
+        draws: int = 1000,
+        tune: int | None = None,
+        chains: int = 4,
+        backend: str | None = None,
+        n_points: int = 64,
+        class_concentration: float | ArrayLike = 1.0,
+        sampling: str = "mixture",
+        class_prior: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.model = model
+        self.sampler = sampler
+        self.draws = draws
+        self.tune = tune
+        self.chains = chains
+        self.backend = backend
+        self.n_points = n_points
+        self.class_concentration = class_concentration
+        self.sampling = sampling
+        self.class_prior = class_prior
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Bayesian:
+        """Sample the posterior; sampling problems warn. `sample_weight` is refused: a likelihood counts points."""
+        if sample_weight is not None:
+            raise ValueError(
+                "a Bayesian measure takes no sample_weight: its likelihood counts points. Give class_prior for other "
+                "class probabilities, or use a measure without a model."
+            )
+        super().fit(X, y)
+        for problem in sampling_problems(self.posterior_.draws):
+            warnings.warn(problem, UserWarning, stacklevel=2)
+        return self
+
+    def error(
+        self,
+        classifier: Any,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> ErrorEstimate:
+        """Return the posterior of the error of a trained classifier; nothing is sampled anew.
+
+        Parameters
+        ----------
+        classifier : fitted object with `predict`
+        X, y, sample_weight : None
+            A posterior is centred at no points.
+        random_state : int, SeedSequence, Generator or None
+            For the points of the integration; overrides the measure's own.
+        """
+        started = perf_counter()
+        fitted = self._fitted()
+        if X is not None or y is not None or sample_weight is not None:
+            raise ValueError(
+                "a Bayesian measure is a law of its own and cannot be centred at points; got X, y or sample_weight. "
+                "Fit it to these points, or use TestSet for points that the classifier did not see."
+            )
+        seed = self._seed(random_state)
+        region = self._region(classifier, seed)
+        mass = fitted.draws.region_mass(region, self.n_points, seed, self.n_jobs)
+        raw = mass.values.mean(axis=0)
+        rows = raw if len(mass.values) == 1 else denoised(mass.values)
+        probabilities = fitted.probabilities.reshape(-1, len(self.classes_))
+        confusions = _joint(rows, probabilities, region.n_classes)
+        moments = self._moments(region)
+        chains = fitted.draws.shape
+        mean = confusions.mean(axis=0)[None] if moments is None else self._exact_confusion(region)[None]
+        noisy = error_mass(_joint(raw, probabilities, region.n_classes)).reshape(chains)
+        spread = float(error_mass(confusions).std()) if moments is None else float(np.sqrt(moments.variance))
+        how = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
+        return ErrorEstimate(
+            classes=region.classes,
+            estimand=THIS_CLASSIFIER,
+            computation=Computation(
+                estimator=describe(self, model=self._model()),
+                method=how if moments is None else f"posterior mean in closed form; {how}",
+                exact=moments is not None,
+                space=NO_SPACE,
+                n_predicted=len(self._fitted_sample().features) + mass.n_predicted,
+                n_replicates=len(mass.values),
+                seconds=perf_counter() - started,
+            ),
+            replicate_values=error_mass(mean),
+            replicate_confusions=mean,
+            prior_known=self.sampling == "mixture" or self.class_prior is not None,
+            confusion_draws=confusions,
+            details={"posterior_sd": spread},
+            draws_std_error=float(mcse(noisy)) if moments is None else None,
+            posterior=replace(fitted, halves=mass.values if len(mass.values) > 1 else None),
+        )
+
+    def mse(self, estimate: ErrorEstimate | float, classifier: Any) -> float:
+        r"""Return the mean-square error of an estimate of this classifier's error, given the sample.
+
+        .. math:: E[(\hat\varepsilon - \varepsilon)^2 \mid S] = \mathrm{Var}(\varepsilon \mid S)
+                  + (E[\varepsilon \mid S] - \hat\varepsilon)^2 + V_{int}
+
+        with V_int the variance of a randomised estimate given the sample. Both moments are exact where there is a
+        closed form, else those of the draws. The Bayesian estimate minimises this by definition, under its own
+        model: it says how far others are from it, not which is right.
+
+        Parameters
+        ----------
+        estimate : ErrorEstimate or float
+        classifier : fitted object with `predict`
+            The classifier that the estimate is of.
+        """
+        own = self.error(classifier)
+        value = float(estimate)
+        internal = estimate.internal_variance if isinstance(estimate, ErrorEstimate) else 0.0
+        if np.isnan(internal):
+            raise ValueError("the internal variance of this estimate is unknown; pass its value as a number instead.")
+        return conditional_mse(own.value, own.details["posterior_sd"] ** 2, value, internal)
+
+    def to_inference_data(self, **groups: Any) -> Any:
+        """Return the posterior of all parameters for ArviZ; see `FittedClasses.to_inference_data`."""
+        return self._fitted().to_inference_data(None, **groups)
+
+    def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
+        """Draw n independent pairs (x, y) from the posterior predictive law: a draw of the parameters, then a pair."""
+        fitted = self._fitted()
+        check_whole(n, "n", 1)
+        rng = np.random.default_rng(child(self._seed(random_state), DRAWS))
+        points, codes = self._pairs(fitted, int(n), rng)
+        form = self._fitted_sample().format
+        return form.restore(points, form.feature_names), self.classes_[codes]
+
+    def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
+        """Return the posterior predictive mean of `loss(X, y)`, from one pair for every posterior draw, many times."""
+        fitted = self._fitted()
+        seed = child(self._seed(random_state), DRAWS)
+        form = self._fitted_sample().format
+        total = int(np.prod(fitted.draws.shape))
+        values = np.empty(_REPLICATES)
+        for r in range(_REPLICATES):
+            points, codes = self._pairs(fitted, total, np.random.default_rng(child(seed, r)), np.arange(total))
+            found = np.asarray(loss(form.restore(points, form.feature_names), self.classes_[codes]), dtype=float)
+            if found.shape != (total,) or not np.isfinite(found).all():
+                raise ValueError(
+                    f"loss(X, y) must return one finite number per point; got shape {found.shape} for {total} points"
+                    f"{'' if np.isfinite(found).all() else ', some of them not finite'}."
+                )
+            values[r] = found.mean()
+        return MeasuredValue(float(values.mean()), standard_error(values))
+
+    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+        model = self._model()
+        data = ClassData(sample.features, sample.codes, sample.classes, sample.format.feature_names)
+        empty = [label for label, count in zip(sample.classes.tolist(), data.counts, strict=True) if not count]
+        if empty:
+            raise ValueError(f"a model of the classes needs points of each; got none of {empty}. Fit with all classes.")
+        if self.sampler not in model.samplers:
+            model.check(data, self.sampler)
+            raise ValueError(
+                f"sampler must be one of {', '.join(map(repr, model.samplers))} for {type(model).__name__}; "
+                f"got {self.sampler!r}."
+            )
+        model.check(data, self.sampler)
+        tune = _TUNE[self.sampler] if self.tune is None else self.tune
+        settings = Settings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
+        posterior = model.learn(data, self.sampler, settings, child(seed, POSTERIOR))
+        shape = posterior.draws.shape
+        probabilities, alpha = self._class_probabilities(data, shape, child(seed, CLASSES))
+        self.posterior_ = posterior
+        self._classes = FittedClasses(
+            posterior=posterior,
+            model=model,
+            data=data,
+            probabilities=probabilities,
+            concentration=alpha,
+            attrs={
+                "model": describe(model),
+                "sampler": self.sampler,
+                "backend": choose_backend(self.backend) if self.sampler == "nuts" else "",
+                "seed": str(seed.entropy),
+            },
+        )
+
+    def _class_probabilities(
+        self, data: ClassData, shape: tuple[int, int], seed: np.random.SeedSequence
+    ) -> tuple[Floats, Floats | None]:
+        """Return class probabilities of every draw, and the concentration of their posterior where they are learned."""
+        c = data.n_classes
+        if self.class_prior is not None:
+            return np.broadcast_to(read_prior(self.class_prior, data.classes), (*shape, c)), None
+        if self.sampling == "separate":
+            return np.broadcast_to(data.counts / data.counts.sum(), (*shape, c)), None
+        alpha = np.asarray(
+            np.broadcast_to(np.asarray(self.class_concentration, dtype=float), c) + data.counts, dtype=float
+        )
+        return np.random.default_rng(seed).dirichlet(alpha, size=shape), alpha
+
+    def _moments(self, region: Region) -> ErrorMoments | None:
+        """Return mean and variance of the error in closed form, or None."""
+        found = self.posterior_.moments(region)
+        if found is None:
+            return None
+        moments, labels = found
+        alpha = self._classes.concentration
+        prior = None if alpha is not None else self._classes.probabilities[0, 0]
+        return overall_moments(*moments.errors(labels), alpha=alpha, prior=prior)
+
+    def _exact_confusion(self, region: Region) -> Floats:
+        """Return the posterior mean of the joint confusion mass in closed form."""
+        found = self.posterior_.moments(region)
+        if found is None:
+            raise AssertionError("asked for a closed form that does not exist")
+        moments, labels = found
+        alpha = self._classes.concentration
+        prior = self._classes.probabilities[0, 0] if alpha is None else alpha / alpha.sum()
+        rows = np.zeros((1, len(prior), region.n_classes))
+        rows[0][:, labels] = moments.first
+        return _joint(rows, prior[None], region.n_classes)[0]
+
+    def _region(self, classifier: Any, seed: np.random.SeedSequence) -> Region:
+        sample = self._fitted_sample()
+        return decision_region(classifier, self.classes_, sample.format, sample.features, seed)[0]
+
+    def _pairs(
+        self, fitted: FittedClasses, n: int, rng: np.random.Generator, draws: np.ndarray | None = None
+    ) -> tuple[Floats, np.ndarray]:
+        if self.sampling == "separate" and self.class_prior is None:
+            raise ValueError(
+                "pairs (x, y) need the class probabilities, which sampling='separate' does not learn. Give class_prior "
+                "to the measure."
+            )
+        total = int(np.prod(fitted.draws.shape))
+        chosen = rng.integers(total, size=n) if draws is None else draws
+        edges = np.cumsum(fitted.probabilities.reshape(total, -1)[chosen], axis=1)[:, :-1]
+        codes = (rng.random((len(chosen), 1)) > edges).sum(axis=1)
+        return fitted.draws.points(chosen, codes, rng), codes
+
+    def _model(self) -> ClassModel:
+        if self.model is None:
+            return GaussianClasses()
+        if isinstance(self.model, ClassModel):
+            return self.model
+        if isinstance(self.model, type) or not callable(self.model):
+            raise TypeError(
+                f"model must be a class model such as GaussianClasses() or a function that builds a pm.Model; "
+                f"got {self.model!r}."
+            )
+        from bayes_gresub.models.custom import PyMCClasses
+
+        return PyMCClasses(self.model)
+
+    def _fitted(self) -> FittedClasses:
+        self._fitted_sample()
+        return self._classes
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_name(self.sampler, SAMPLERS, "sampler")
+        check_whole(self.draws, "draws", 10)
+        check_whole(self.chains, "chains", 1)
+        if self.tune is not None:
+            check_whole(self.tune, "tune", 0)
+        check_whole(self.n_points, "n_points", 2)
+        check_jobs(self.n_jobs)
+        if self.sampler == "nuts":
+            choose_backend(self.backend)
+        concentration = np.asarray(self.class_concentration)
+        if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():
+            raise ValueError(f"class_concentration must hold numbers above 0; got {self.class_concentration!r}.")
+        self._model()
+
+
+def _joint(rows: Floats, probabilities: Floats, n_regions: int) -> Floats:
+    """Return the joint confusion mass of every draw; classes that only the classifier knows have no mass."""
+    draws, c = probabilities.shape
+    whole = np.zeros((draws, n_regions, n_regions))
+    whole[:, :c] = rows * probabilities[:, :, None]
+    return whole

@@ -1,0 +1,51 @@
+"""Coordinates in which models are computed: features shifted and divided by a unit. They change no result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayes_gresub.components import Floats, Ints
+from bayes_gresub.scaling import pooled_deviation
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """z = (x - location) / scale, both of shape (d,)."""
+
+    location: Floats
+    scale: Floats
+
+    def inward(self, points: Floats) -> Floats:
+        """Return points of feature space in these coordinates."""
+        return (points - self.location) / self.scale
+
+    def outward(self, points: Floats) -> Floats:
+        """Return points in these coordinates in feature space."""
+        return self.location + self.scale * points
+
+
+def sample_coordinates(features: Floats, codes: Ints, one_unit: bool, names: tuple[str, ...] | None) -> Coordinates:
+    """Return the coordinates that a sample suggests: the mean of its class means, the pooled within-class deviation.
+
+    Parameters
+    ----------
+    one_unit : bool
+        Whether all features get the same unit, the root mean square of theirs.
+    """
+    scale = pooled_deviation(features, codes)
+    still = np.flatnonzero(scale == 0)
+    if len(still):
+        shown = [names[f] if names else f"feature {f}" for f in still[:5]]
+        more = f" and {len(still) - 5} more" if len(still) > 5 else ""
+        raise ValueError(
+            f"a model of the classes needs features that vary within classes; {', '.join(shown)}{more} "
+            f"{'does' if len(still) == 1 else 'do'} not. Drop such columns, or use a measure without a model, such as "
+            "PosteriorProbability."
+        )
+    if one_unit:
+        scale = np.full_like(scale, np.sqrt(np.mean(scale**2)))
+    classes = np.unique(codes)
+    location = np.mean([features[codes == y].mean(axis=0) for y in classes], axis=0)
+    return Coordinates(location, scale)

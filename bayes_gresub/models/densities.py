@@ -1,0 +1,203 @@
+"""The class models as PyMC models, prior times likelihood: one compiled model serves any data of its shape.
+
+Data come in as `pm.Data`, already in standardised coordinates and multiplied by a reference factor; what is compiled
+depends only on the shape. `reference.py` makes these data and turns draws back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.models.reference import Inputs
+
+
+def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
+    r"""Return the PyMC model of Gaussian classes, which sees sufficient statistics only.
+
+    The precision is P P' with P = R B, R R' the inverse of prior scale plus scatter (a constant), and B lower
+    triangular; means are :math:`\bar x + R^{-\top} u / \sqrt n`. So all free numbers are of order one. With
+    :math:`A = C^{-1} P`, C C' the inverse of the prior scale, A A' is Wishart(v, I), hence
+
+    .. math:: \log p(B) &= \sum_i (v - i) \log B_{ii} - \tfrac12 |A|^2, \quad i = 1, \dots, d \\
+              \log p(\mu \mid B) &= \sum_i \log B_{ii} + \tfrac d2 \log k - \tfrac k2 |P'(\mu - m)|^2 \\
+              \log p(X \mid \mu, B) &= n \sum_i \log B_{ii} - \tfrac12 |P'F|^2 - \tfrac n2 |P'(\bar x - \mu)|^2
+
+    up to constants, F F' being the scatter. With one variance per feature B is its diagonal.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    d, c = inputs.n_features, inputs.n_classes
+    with pm.Model() as model:
+        data = _data(inputs)
+        root, diagonal = _roots(structure, inputs)
+        offset = pm.Flat("offset", shape=(c, d))
+        moved = offset / pt.sqrt(data["counts"])[:, None]
+        if hierarchical:
+            center = pm.Normal("center", 0.0, data["center_sd"], shape=d)
+            log_strength = pm.Normal("log_strength", data["log_strength_mean"], data["log_strength_sd"])
+            log_strengths = log_strength * pt.ones(c)
+        else:
+            center, log_strengths = data["centers"], pt.log(data["strengths"])
+        from_center = moved + _times(data["reference"], data["means"] - center)
+        log_det = _log_det(diagonal, structure, d)
+        strengths = pt.exp(log_strengths)
+        means_prior = 0.5 * d * log_strengths.sum() - 0.5 * (strengths[:, None] * _times(root, from_center) ** 2).sum()
+        pm.Potential("prior", _covariance_prior(root, diagonal, data, structure, d) + means_prior + _sum(log_det, c))
+        about_means = (_applied(data["data_factor"], root) ** 2).sum()
+        about_means += (data["counts"][:, None] * _times(root, moved) ** 2).sum()
+        pm.Potential("likelihood", (data["counts"] * log_det).sum() - 0.5 * about_means)
+    return model
+
+
+def student_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
+    r"""Return the PyMC model of Student-t classes; scale matrices and means as in `gaussian_density`.
+
+    .. math:: \log p(x \mid y) = \log\Gamma(\tfrac{\nu+d}2) - \log\Gamma(\tfrac\nu2) - \tfrac d2 \log(\pi\nu)
+              + \log|P| - \tfrac{\nu+d}2 \log(1 + |P'(x - \mu)|^2 / \nu), \qquad \nu \sim \Gamma(2, 0.1)
+
+    The prior of the degrees of freedom is that of Juarez & Steel (2010).
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    d, c = inputs.n_features, inputs.n_classes
+    with pm.Model() as model:
+        data = _data(inputs)
+        root, diagonal = _roots(structure, inputs)
+        offset = pm.Flat("offset", shape=(c, d))
+        dof = pm.Gamma("dof", 2.0, 0.1, shape=c)
+        center = pm.Normal("center", 0.0, data["center_sd"], shape=d)
+        log_strength = pm.Normal("log_strength", data["log_strength_mean"], data["log_strength_sd"])
+        moved = offset / pt.sqrt(data["counts"])[:, None]
+        from_center = moved + _times(data["reference"], data["means"] - center)
+        log_det = _log_det(diagonal, structure, d)
+        means_prior = 0.5 * c * d * log_strength - 0.5 * pt.exp(log_strength) * (_times(root, from_center) ** 2).sum()
+        pm.Potential("prior", _covariance_prior(root, diagonal, data, structure, d) + means_prior + _sum(log_det, c))
+        codes = data["codes"]
+        inside = _gathered(root, codes, data["whitened"] - moved[codes])
+        v = dof[codes]
+        tails = -0.5 * (v + d) * pt.log1p((inside**2).sum(axis=-1) / v)
+        constants = pt.gammaln((v + d) / 2) - pt.gammaln(v / 2) - 0.5 * d * pt.log(v)
+        pm.Potential("likelihood", (tails + constants).sum() + (data["counts"] * log_det).sum())
+    return model
+
+
+def mixture_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
+    r"""Return the PyMC model of classes that are mixtures of Gaussian parts; which part a point is of is summed out.
+
+    .. math:: p(x \mid y) = \sum_k w_{yk} N(x; \mu_{yk}, \Sigma_{yk}), \quad w_y \sim \mathrm{Dirichlet}(2), \quad
+              \mu_{yk} \sim N(m, \omega^2 I), \quad \log \omega \sim N(0, 0.5^2)
+
+    Covariances of the parts are as in `gaussian_density`, about references that k-means found.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    d, c, parts = inputs.n_features, inputs.n_classes, inputs.n_parts
+    with pm.Model() as model:
+        data = _data(inputs)
+        root, diagonal = _roots(structure, inputs)
+        offset = pm.Flat("offset", shape=(c * parts, d))
+        weights = pm.Dirichlet("weights", 2.0 * np.ones((c, parts)))
+        center = pm.Normal("center", 0.0, data["center_sd"], shape=d)
+        log_separation = pm.Normal("log_separation", 0.0, 0.5)
+        # The inverse factor turns offsets, which are of order one, into shifts of the means.
+        means = data["means"] + _times_inverse(data["inverse_reference"], offset)
+        log_det = _log_det(diagonal, structure, d)
+        spread = ((means - center) ** 2).sum() * pt.exp(-2.0 * log_separation)
+        means_prior = -c * parts * d * log_separation - 0.5 * spread
+        pm.Potential("prior", _covariance_prior(root, diagonal, data, structure, d) + means_prior)
+        codes = data["codes"]
+        each = []
+        for part in range(parts):
+            owner = codes * parts + part
+            inside = _gathered(root, owner, data["whitened"][:, part] - offset[owner])
+            log_size = data["log_reference"][owner] + log_det[owner]
+            each.append(pt.log(weights[codes, part]) + log_size - 0.5 * (inside**2).sum(axis=-1))
+        pm.Potential("likelihood", pt.logsumexp(pt.stack(each), axis=0).sum())
+    return model
+
+
+def discrete_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
+    """Return the PyMC model of cells: p_y ~ Dirichlet(concentration), the counts of a class multinomial."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    with pm.Model() as model:
+        data = _data(inputs)
+        shape = inputs.arrays["concentration"].shape
+        cells = pm.Dirichlet("cell_probabilities", data["concentration"], shape=shape)
+        pm.Potential("likelihood", (data["cell_counts"] * pt.log(cells)).sum())
+    return model
+
+
+def _data(inputs: Inputs) -> dict[str, Any]:
+    """Return the data as PyMC knows them; lengths that never change are compiled in."""
+    import pymc as pm
+
+    return {name: pm.Data(name, value, shape=inputs.static_shape(name)) for name, value in inputs.arrays.items()}
+
+
+def _roots(structure: str, inputs: Inputs) -> tuple[Any, Any]:
+    """Return B and its diagonal: (groups, d, d) and (groups, d), or the deviations' inverses twice."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    d, groups = inputs.n_features, inputs.n_groups
+    if structure == "spherical":
+        diagonal = pm.HalfFlat("root_diagonal", shape=(groups, 1))
+        return diagonal, diagonal
+    diagonal = pm.HalfFlat("root_diagonal", shape=(groups, d))
+    if structure == "diagonal":
+        return diagonal, diagonal
+    root = pt.zeros((groups, d, d))
+    root = pt.set_subtensor(root[:, np.arange(d), np.arange(d)], diagonal)
+    if d > 1:
+        below = pm.Flat("root_below", shape=(groups, d * (d - 1) // 2))
+        root = pt.set_subtensor(root[:, *np.tril_indices(d, -1)], below)
+    return root, diagonal
+
+
+def _log_det(diagonal: Any, structure: str, d: int) -> Any:
+    import pytensor.tensor as pt
+
+    return pt.log(diagonal).sum(axis=1) * (d if structure == "spherical" else 1)
+
+
+def _sum(log_det: Any, c: int) -> Any:
+    """Return the sum over classes of what groups have: a shared covariance counts once for every class."""
+    import pytensor.tensor as pt
+
+    return (log_det * pt.ones(c)).sum()
+
+
+def _covariance_prior(root: Any, diagonal: Any, data: dict[str, Any], structure: str, d: int) -> Any:
+    import pytensor.tensor as pt
+
+    rank = np.arange(1, d + 1) if structure in ("full", "shared") else np.ones(1)
+    powers = ((data["dofs"][:, None] - rank) * pt.log(diagonal)).sum()
+    return powers - 0.5 * (_applied(data["prior_factor"], root) ** 2).sum()
+
+
+def _applied(factor: Any, root: Any) -> Any:
+    """Return factor times B, matrix by matrix, or elementwise."""
+    # Sums of products compile twice as quickly as batched matrix products, and d is small.
+    return (factor[:, :, :, None] * root[:, None, :, :]).sum(axis=2) if root.ndim == 3 else factor * root
+
+
+def _times(root: Any, vectors: Any) -> Any:
+    """Return B' v for vectors (c, d), or the elementwise product."""
+    return (root * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else root * vectors
+
+
+def _times_inverse(inverse: Any, vectors: Any) -> Any:
+    """Return R^(-T) v for the inverse of R."""
+    return (inverse * vectors[:, :, None]).sum(axis=1) if inverse.ndim == 3 else inverse * vectors
+
+
+def _gathered(root: Any, owner: Any, vectors: Any) -> Any:
+    """Return B_y' v for vectors (n, d), each with the B of its owner."""
+    return (root[owner] * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else root[owner] * vectors

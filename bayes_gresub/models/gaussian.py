@@ -1,0 +1,311 @@
+"""Gaussian classes: means and covariances under a hierarchical or a fixed Normal-inverse-Wishart prior."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.classifiers.regions import Region
+from bayes_gresub.classifiers.shapes import Linear
+from bayes_gresub.components import Floats, Ints
+from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.class_fit import gaussian_null
+from bayes_gresub.models.coordinates import Coordinates, sample_coordinates
+from bayes_gresub.models.densities import gaussian_density
+from bayes_gresub.models.draws import ComponentDraws
+from bayes_gresub.models.gibbs import gibbs
+from bayes_gresub.models.moments import ClassMoments, normal_inverse_wishart_moments
+from bayes_gresub.models.nuts import Settings, nuts
+from bayes_gresub.models.priors import (
+    Hierarchical,
+    NormalInverseWishart,
+    check_hierarchical,
+    fixed_law,
+    hierarchical_numbers,
+    read_prior,
+)
+from bayes_gresub.models.progress import ticking
+from bayes_gresub.models.reference import HierarchicalNumbers, gaussian_inputs
+from bayes_gresub.models.structures import (
+    CovarianceStructure,
+    GaussianDraws,
+    NormalInverseWishartLaw,
+    Statistics,
+    structure,
+)
+from bayes_gresub.seeds import child
+
+MOST_FEATURES = 50
+"""Features up to which NUTS samples full covariance matrices."""
+
+
+class GaussianClasses(ClassModel):
+    r"""Classes with normal densities, :math:`x \mid y \sim N(\mu_y, \Sigma_y)`.
+
+    Samplers: "nuts" with any prior, "gibbs" with the hierarchical one, "conjugate" with a fixed one. None of them
+    sees more of the sample than counts, means and scatter of the classes, so that the cost does not grow with n.
+
+    Parameters
+    ----------
+    covariance : "full" (default), "shared", "diagonal" or "spherical"
+        One matrix per class, one matrix for all, one variance per class and feature, or one variance per class.
+    prior : "hierarchical" (default), Hierarchical, NormalInverseWishart or a list of these
+        A list has one Normal-inverse-Wishart prior for each class, in the order of the sorted labels.
+
+    References
+    ----------
+    Dalton & Dougherty, Bayesian minimum mean-square error estimation for classification error, Part II: linear
+    classification of Gaussian models, IEEE Transactions on Signal Processing 59 (2011).
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> measure = bg.Bayesian(bg.GaussianClasses("shared"), sampler="gibbs", random_state=0).fit(X, y)
+    >>> round(measure.error(LinearDiscriminantAnalysis().fit(X, y)).value, 2)
+    0.02
+    """
+
+    def __init__(self, covariance: str = "full", prior: Any = "hierarchical") -> None:
+        self.covariance = covariance
+        self.prior = prior
+
+    @property
+    def samplers(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Return the samplers for this prior."""
+        return ("nuts", "gibbs") if isinstance(read_prior(self.prior), Hierarchical) else ("nuts", "conjugate")
+
+    def check(self, data: ClassData, sampler: str) -> None:
+        """Raise for what no sampler can do; warn where there are fewer points than features."""
+        form = structure(self.covariance)
+        prior = read_prior(self.prior)
+        d = data.features.shape[1]
+        if isinstance(prior, Hierarchical):
+            check_hierarchical(prior, d)
+            if sampler == "conjugate":
+                raise ValueError(
+                    "sampler='conjugate' needs a fixed prior, NormalInverseWishart(...): under the hierarchical one no "
+                    "independent draws exist. Use sampler='gibbs', which is as quick."
+                )
+        elif sampler == "gibbs":
+            raise ValueError(
+                "sampler='gibbs' is for the hierarchical prior; a fixed NormalInverseWishart has exact draws. Use "
+                "sampler='conjugate'."
+            )
+        if sampler == "nuts" and form.name in ("full", "shared") and d > MOST_FEATURES:
+            raise ValueError(
+                f"sampler='nuts' takes covariance matrices of at most {MOST_FEATURES} features; got {d}. Use "
+                "covariance='diagonal', fewer features, or "
+                f"sampler={'gibbs' if isinstance(prior, Hierarchical) else 'conjugate'!r}."
+            )
+        self._prior_in(
+            sample_coordinates(data.features, data.codes, form.name == "spherical", data.feature_names), data
+        )
+        self._warn_of_few_points(data, form)
+
+    def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+        """Sample means and covariances."""
+        form = structure(self.covariance)
+        units = self._coordinates(data, form)
+        statistics = form.statistics(units.inward(data.features), data.codes, data.n_classes)
+        prior = self._prior_in(units, data)
+        if isinstance(prior, NormalInverseWishartLaw):
+            law = form.posterior(prior, statistics)
+            if sampler == "conjugate":
+                draws = _exact(form, law, units, settings, seed)
+            else:
+                draws = _by_nuts(form, statistics, prior, units, settings, seed)
+            return GaussianPosterior(draws, form, units, prior, law)
+        if sampler == "gibbs":
+            draws = _by_gibbs(form, statistics, prior, units, settings, seed)
+        else:
+            draws = _by_nuts(form, statistics, prior, units, settings, seed)
+        return GaussianPosterior(draws, form, units, prior, None)
+
+    def null(self, data: ClassData, posterior: ClassPosterior, code: int) -> Any:
+        """Simulate normal points; no statistic of the check depends on where and how large the class is."""
+        return gaussian_null(data.of_class(code))
+
+    def _coordinates(self, data: ClassData, form: CovarianceStructure) -> Coordinates:
+        """Return the units of the computation: the prior's where it names some, else the sample's."""
+        units = sample_coordinates(data.features, data.codes, form.name == "spherical", data.feature_names)
+        prior = read_prior(self.prior)
+        if not isinstance(prior, Hierarchical):
+            return units
+        d = data.features.shape[1]
+        location = units.location if prior.location is None else np.broadcast_to(prior.location, d).astype(float)
+        scale = units.scale if prior.scale is None else np.broadcast_to(prior.scale, d).astype(float)
+        if form.name == "spherical" and np.ptp(scale) > 0:
+            raise ValueError("scale of the prior must be one number for spherical covariances; got one per feature.")
+        return Coordinates(location, scale)
+
+    def _prior_in(self, units: Coordinates, data: ClassData) -> HierarchicalNumbers | NormalInverseWishartLaw:
+        form = structure(self.covariance)
+        prior = read_prior(self.prior)
+        if isinstance(prior, Hierarchical):
+            return hierarchical_numbers(prior, form, data.features.shape[1])
+        fixed: NormalInverseWishart | Sequence[NormalInverseWishart] = prior
+        return fixed_law(fixed, form, units, data.n_classes)
+
+    def _warn_of_few_points(self, data: ClassData, form: CovarianceStructure) -> None:
+        d, counts = data.features.shape[1], data.counts
+        if form.name == "full" and (counts <= d).any():
+            least = int(counts.argmin())
+            warnings.warn(
+                f"class {data.classes[least].item()!r} has {int(counts[least])} points for a covariance matrix of {d} "
+                "features: the prior then decides, and in simulations no interval was right. Use covariance='shared' or "
+                "'diagonal', or fewer features.",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif form.name == "shared" and counts.sum() - len(counts) <= d:
+            warnings.warn(
+                f"{int(counts.sum())} points are few for a covariance matrix of {d} features: the prior then decides. "
+                "Use covariance='diagonal', or fewer features.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+class GaussianPosterior(ClassPosterior):
+    """Gaussian classes after a sample."""
+
+    draws: ComponentDraws
+
+    def __init__(
+        self,
+        draws: ComponentDraws,
+        form: CovarianceStructure,
+        units: Coordinates,
+        prior: HierarchicalNumbers | NormalInverseWishartLaw,
+        law: NormalInverseWishartLaw | None,
+    ) -> None:
+        self.draws = draws
+        self.form = form
+        self.units = units
+        self.prior = prior
+        self.law = law
+
+    def moments(self, region: Region) -> tuple[ClassMoments, Ints] | None:
+        """Return the moments under a fixed prior at a linear boundary (none for diagonal covariances)."""
+        if self.law is None or not isinstance(region.geometry, Linear):
+            return None
+        found = normal_inverse_wishart_moments(
+            region.geometry,
+            self.units.outward(self.law.centers),
+            self.law.strengths,
+            self.law.dofs,
+            self.form.scaled(self.law.scales, self.units.scale),
+            shared=self.form.is_shared,
+        )
+        return None if found is None else (found, region.codes_of_own)
+
+    def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
+        """Draw hyper-parameters, then classes."""
+        c, d = self.draws.means.shape[2], self.draws.means.shape[4]
+        groups = 1 if self.form.is_shared else c
+        if isinstance(self.prior, NormalInverseWishartLaw):
+            law, hyper = self.prior, {}
+        else:
+            numbers = self.prior
+            center = rng.standard_normal((n, d)) * numbers.center_sd
+            log_strength = numbers.log_strength + numbers.log_strength_sd * rng.standard_normal(n)
+            strengths = np.repeat(np.exp(log_strength)[:, None], c, axis=1)
+            shape = (groups, *np.shape(numbers.scale))
+            law = NormalInverseWishartLaw(
+                center[:, None, :], strengths, np.full(groups, numbers.dof), np.broadcast_to(numbers.scale, shape)
+            )
+            hyper = {"center": self.units.outward(center)[None], "log_strength": log_strength[None]}
+        noise = self.form.noise(rng, law.dofs, c, d, n)
+        return _container(self.form, self.form.draw(law, noise), self.units, (1, n), hyper=hyper)
+
+    def strength_weights(self, factor: float) -> Floats | None:
+        r"""Return :math:`p(k \mid \rho f) / p(k \mid \rho)` for each draw of the strength k."""
+        if not isinstance(self.prior, HierarchicalNumbers):
+            return None
+        log_k = self.draws.hyper["log_strength"].reshape(-1)
+        here = (log_k - self.prior.log_strength) / self.prior.log_strength_sd
+        there = here - np.log(factor) / self.prior.log_strength_sd
+        weights = np.exp(0.5 * (here**2 - there**2) - np.max(0.5 * (here**2 - there**2)))
+        return np.asarray(weights / weights.sum())
+
+
+def _exact(
+    form: CovarianceStructure,
+    law: NormalInverseWishartLaw,
+    units: Coordinates,
+    settings: Settings,
+    seed: np.random.SeedSequence,
+) -> ComponentDraws:
+    c, d = law.centers.shape
+    total = settings.chains * settings.draws
+    noise = form.noise(np.random.default_rng(child(seed, 0)), law.dofs, c, d, total)
+    return _container(form, form.draw(law, noise), units, (settings.chains, settings.draws))
+
+
+def _by_gibbs(
+    form: CovarianceStructure,
+    statistics: Statistics,
+    prior: HierarchicalNumbers,
+    units: Coordinates,
+    settings: Settings,
+    seed: np.random.SeedSequence,
+) -> ComponentDraws:
+    chains = settings.chains
+    side_by_side = Statistics(
+        *(
+            np.broadcast_to(part, (chains, *part.shape))
+            for part in (statistics.counts, statistics.means, statistics.scatter)
+        )
+    )
+    generators = [np.random.default_rng(child(seed, chain)) for chain in range(chains)]
+    with ticking(settings.tune + settings.draws, "gibbs", settings.progress) as tick:
+        found = gibbs(form, side_by_side, prior, generators, settings.draws, settings.tune, tick=tick)
+    shape = found.log_strength.shape
+    notes = () if shape[1] == settings.draws else (f"interrupted after {shape[1]} of {settings.draws} draws per chain",)
+    drawn = GaussianDraws(found.means, found.spread, found.spread)
+    hyper = {"center": units.outward(found.center), "log_strength": found.log_strength}
+    return _container(form, drawn, units, shape, hyper=hyper, notes=notes)
+
+
+def _by_nuts(
+    form: CovarianceStructure,
+    statistics: Statistics,
+    prior: HierarchicalNumbers | NormalInverseWishartLaw,
+    units: Coordinates,
+    settings: Settings,
+    seed: np.random.SeedSequence,
+) -> ComponentDraws:
+    inputs, about = gaussian_inputs(form, statistics, prior)
+    hierarchical = isinstance(prior, HierarchicalNumbers)
+    key = ("gaussian", form.name, hierarchical)
+    found = nuts(lambda given: gaussian_density(given, form.name, hierarchical), inputs, key, settings, seed)
+    means, spread = about.draws(found.posterior)
+    hyper = {}
+    if hierarchical:
+        hyper = {
+            "center": units.outward(found.posterior["center"]),
+            "log_strength": found.posterior["log_strength"],
+        }
+    shape = means.shape[:2]
+    notes = () if shape[1] == settings.draws else (f"interrupted after {shape[1]} of {settings.draws} draws per chain",)
+    drawn = GaussianDraws(means, spread, spread)
+    return _container(form, drawn, units, shape, hyper=hyper, stats=found.stats, notes=notes)
+
+
+def _container(
+    form: CovarianceStructure, drawn: GaussianDraws, units: Coordinates, shape: tuple[int, ...], **more: Any
+) -> ComponentDraws:
+    """Return draws in the units of the features, with axes (chain, draw, class, part, ...) for one part per class."""
+    means = units.outward(drawn.means)
+    spread = form.spread_in(drawn.spread, units.scale)
+    c, d = means.shape[-2:]
+    axes = {"full": 2, "shared": 2, "diagonal": 1, "spherical": 0}[form.name]
+    groups = spread.shape[spread.ndim - axes - 1]
+    inner = spread.shape[spread.ndim - axes :]
+    return ComponentDraws(means.reshape(*shape, c, 1, d), spread.reshape(*shape, groups, 1, *inner), **more)

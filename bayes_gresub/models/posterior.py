@@ -1,0 +1,225 @@
+"""A fitted model with its class probabilities: what estimates carry, and what ArviZ is handed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_gresub.components import Floats
+from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.diagnostics import ess, rhat
+from bayes_gresub.models.draws import ClassDraws
+from bayes_gresub.readings import class_errors
+from bayes_gresub.seeds import Seed, child, seed_sequence
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+HIGHEST_RHAT = 1.01
+LEAST_ESS = 100.0
+"""Per chain: below it quantiles are unreliable (Vehtari et al. 2021)."""
+
+_PACKAGES = ("bayes_gresub", "numpy", "pymc", "nutpie", "arviz")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedClasses:
+    """Posterior draws of the classes and of their probabilities.
+
+    Attributes
+    ----------
+    posterior : ClassPosterior
+    model : ClassModel
+    data : ClassData
+    probabilities : ndarray of shape (chains, draws, c)
+    concentration : ndarray of shape (c,) or None
+        Of the posterior of the class probabilities, where they are learned.
+    attrs : mapping
+        Model, sampler and seed in words.
+    halves : ndarray of shape (2, draws, c, regions) or None
+        The two estimates of the masses behind one estimate, before their noise was taken out.
+    """
+
+    posterior: ClassPosterior
+    model: ClassModel
+    data: ClassData
+    probabilities: Floats
+    concentration: Floats | None
+    attrs: Mapping[str, str]
+    halves: Floats | None = None
+
+    @property
+    def draws(self) -> ClassDraws:
+        """Return the draws of the classes."""
+        return self.posterior.draws
+
+    def log_likelihood(self) -> Floats:
+        """Return log p(x_i | y_i) + log pi_{y_i} for every draw and point, shape (chains, draws, n)."""
+        codes = self.data.codes
+        density = self.draws.log_density(self.data.features)[:, np.arange(len(codes)), codes]
+        shape = self.draws.shape
+        return np.asarray(density.reshape(*shape, -1) + np.log(self.probabilities)[..., codes])
+
+    def to_inference_data(
+        self,
+        estimate: ErrorEstimate | None,
+        *,
+        log_likelihood: bool = False,
+        prior: int = 0,
+        posterior_predictive: bool = False,
+        random_state: Seed = 0,
+    ) -> Any:
+        """Return an `arviz.InferenceData` (or the `DataTree` of ArviZ 1).
+
+        Groups: posterior (error, class_errors and confusion where there is an estimate, means, covariances or what the
+        model has instead, class_probabilities, center, log_strength), sample_stats (NUTS), observed_data,
+        constant_data, and on request log_likelihood, prior and posterior_predictive.
+
+        Parameters
+        ----------
+        estimate : ErrorEstimate or None
+        log_likelihood : bool, default False
+            Add log p(x_i, y_i) of every draw and point.
+        prior : int, default 0
+            Draws from the prior to add.
+        posterior_predictive : bool, default False
+            Add a data set of the sample's size and labels for every draw.
+        random_state : int, SeedSequence, Generator or None
+            For the last two.
+        """
+        import xarray as xr
+
+        seed = seed_sequence(random_state)
+        groups: dict[str, xr.Dataset] = {"posterior": self._posterior(estimate)}
+        if self.draws.stats:
+            groups["sample_stats"] = self._dataset({n: ((), v) for n, v in self.draws.stats.items()})
+        observed = {
+            "x": (("point", "feature"), self.data.features),
+            "y": (("point",), self.data.classes[self.data.codes]),
+        }
+        groups["observed_data"] = xr.Dataset(observed, coords=self._coords(("point", "feature")), attrs=self._attrs())
+        constant: dict[str, Any] = {"class_counts": (("class",), self.data.counts)}
+        if self.concentration is not None:
+            constant["class_concentration"] = (("class",), self.concentration - self.data.counts)
+        if estimate is not None:
+            constant["posterior_mean_error"] = ((), estimate.value if estimate.prior_known else np.nan)
+        groups["constant_data"] = xr.Dataset(constant, coords=self._coords(("class",)), attrs=self._attrs())
+        if log_likelihood:
+            groups["log_likelihood"] = self._dataset({"xy": (("point",), self.log_likelihood())})
+        if prior:
+            drawn = self.posterior.prior_draws(int(prior), np.random.default_rng(child(seed, 0)))
+            named = drawn.parameters() | {name: _hyper(name, values) for name, values in drawn.hyper.items()}
+            groups["prior"] = self._dataset(named)
+        if posterior_predictive:
+            groups["posterior_predictive"] = self._predictive(np.random.default_rng(child(seed, 1)))
+        return _wrapped(groups)
+
+    def _posterior(self, estimate: ErrorEstimate | None) -> xr.Dataset:
+        shape = self.draws.shape
+        named: dict[str, tuple[tuple[str, ...], Floats]] = {}
+        if estimate is not None and estimate.confusion_draws is not None:
+            c = self.data.n_classes
+            confusions = estimate.confusion_draws
+            if estimate.prior_known and estimate.draws is not None:
+                named["error"] = ((), estimate.draws.reshape(shape))
+            errors = class_errors(confusions)[:, :c]
+            named["class_errors"] = (("class",), errors.reshape(*shape, c))
+            rows = confusions[:, :c] / confusions[:, :c].sum(axis=2, keepdims=True)
+            named["predicted"] = (("class", "predicted_class"), rows.reshape(*shape, c, -1))
+        named |= self.draws.parameters()
+        named["class_probabilities"] = (("class",), np.asarray(self.probabilities))
+        named |= {name: _hyper(name, values) for name, values in self.draws.hyper.items()}
+        extra = {} if estimate is None else {"predicted_class": estimate.classes}
+        return self._dataset(named, extra)
+
+    def _predictive(self, rng: np.random.Generator) -> xr.Dataset:
+        total, n = int(np.prod(self.draws.shape)), len(self.data.codes)
+        draws = np.repeat(np.arange(total), n)
+        points = self.draws.points(draws, np.tile(self.data.codes, total), rng)
+        return self._dataset({"x": (("point", "feature"), points.reshape(*self.draws.shape, n, -1))})
+
+    def _dataset(
+        self, named: Mapping[str, tuple[tuple[str, ...], np.ndarray]], extra: Mapping[str, Any] | None = None
+    ) -> xr.Dataset:
+        import xarray as xr
+
+        used = {dim for dims, _ in named.values() for dim in dims}
+        coords = self._coords(tuple(used)) | {k: v for k, v in (extra or {}).items() if k in used}
+        first = next(iter(named.values()))[1]
+        coords |= {"chain": np.arange(first.shape[0]), "draw": np.arange(first.shape[1])}
+        data = {name: (("chain", "draw", *dims), np.asarray(values)) for name, (dims, values) in named.items()}
+        return xr.Dataset(data, coords=coords, attrs=self._attrs())
+
+    def _coords(self, dims: tuple[str, ...]) -> dict[str, Any]:
+        d = self.data.features.shape[1]
+        features = list(self.data.feature_names) if self.data.feature_names else list(range(d))
+        known: dict[str, Any] = {"class": self.data.classes, "feature": features, "other_feature": features}
+        return {dim: known[dim] for dim in dims if dim in known}
+
+    def _attrs(self) -> dict[str, str]:
+        versions = {}
+        for package in _PACKAGES:
+            try:
+                versions[f"{package}_version"] = version(package)
+            except PackageNotFoundError:
+                continue
+        return {**self.attrs, **versions}
+
+
+def sampling_problems(draws: ClassDraws) -> list[str]:
+    """Return what is wrong with the chains, in sentences; nothing for independent draws."""
+    found = list(draws.notes)
+    diverging = int(draws.stats["diverging"].sum()) if "diverging" in draws.stats else 0
+    if diverging:
+        found.append(
+            f"{diverging} of {int(np.prod(draws.shape))} draws diverged: parts of the posterior may be missed. Raise "
+            "tune, or use sampler='gibbs' where the model has it."
+        )
+    if not draws.hyper and not draws.stats:
+        return found
+    watched = convergence_numbers(draws)
+    high, few = float(np.max(rhat(watched))), float(np.min(ess(watched)))
+    if draws.shape[0] > 1 and high > HIGHEST_RHAT + 0.01:
+        found.append(f"the chains disagree (R-hat {high:.3f}): they have not converged. Raise tune and draws.")
+    elif few < LEAST_ESS * draws.shape[0]:
+        found.append(
+            f"the chains hold only {few:.0f} effective draws for some parameter, fewer than {LEAST_ESS:.0f} a chain: "
+            "interval ends are unsure. Raise draws."
+        )
+    return found
+
+
+def convergence_numbers(draws: ClassDraws) -> Floats:
+    """Return the numbers whose convergence is judged, shape (chains, draws, q).
+
+    They are the hyper-parameters, and the means unless classes have parts, which may change places from chain to chain.
+    """
+    shape = draws.shape
+    parts = [values.reshape(*shape, -1) for values in draws.hyper.values()]
+    parameters = draws.parameters()
+    if "weights" not in parameters and "means" in parameters:
+        parts.append(parameters["means"][1].reshape(*shape, -1))
+    return np.concatenate(parts, axis=2)
+
+
+def _hyper(name: str, values: Floats) -> tuple[tuple[str, ...], Floats]:
+    return (("feature",) if name == "center" else ()), values
+
+
+def _wrapped(groups: Mapping[str, xr.Dataset]) -> Any:
+    """Return what this ArviZ works with: InferenceData before version 1, a DataTree since."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning, module="arviz")
+        import arviz as az
+    if hasattr(az, "InferenceData"):
+        return az.InferenceData(**groups)
+    import xarray as xr
+
+    return xr.DataTree.from_dict(dict(groups))
