@@ -5,7 +5,15 @@ from bayes_gresub.comparing import compare, compare_classifiers
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
 from bayes_gresub.measures import Bayesian, Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
-from bayes_gresub.models import GaussianClasses, Hierarchical, NormalInverseWishart, PyMCClasses
+from bayes_gresub.models import (
+    DiscreteClasses,
+    GaussianClasses,
+    Hierarchical,
+    MixtureClasses,
+    NormalInverseWishart,
+    PyMCClasses,
+    StudentTClasses,
+)
 from bayes_gresub.posteriors import KNN, ClassifierPosterior
 from bayes_gresub.registry import estimators, make_estimator, register
 from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, TestSet
@@ -22,6 +30,7 @@ __all__ = [
     "ClassifierPosterior",
     "CrossValidation",
     "DiagonalGaussian",
+    "DiscreteClasses",
     "Empirical",
     "ErrorEstimate",
     "FullGaussian",
@@ -29,10 +38,12 @@ __all__ = [
     "Hierarchical",
     "Interrupted",
     "LeaveOneOut",
+    "MixtureClasses",
     "NormalInverseWishart",
     "PosteriorProbability",
     "PyMCClasses",
     "SphericalGaussian",
+    "StudentTClasses",
     "Study",
     "StudyResults",
     "TestSet",

@@ -8,7 +8,8 @@ from typing import Any
 
 from bayes_gresub.checks import check_name
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
-from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
+from bayes_gresub.measures import Bayesian, Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
+from bayes_gresub.models import GaussianClasses
 from bayes_gresub.posteriors import KNN
 from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, LeaveOneOut
 
@@ -181,6 +182,18 @@ register(
     "bolstered-3nn-pp as printed: the product form, features as given",
     _with(BolsteredPosterior, kernel=_as_given(SphericalGaussian), posterior=_as_given(KNN, 3), form="product"),
     main=False,
+)
+register(
+    "bayesian",
+    "measure",
+    "posterior of the error under Gaussian classes, a covariance each (Gibbs): has an interval; check() the model",
+    _with(Bayesian, model=lambda: GaussianClasses(), sampler="gibbs"),
+)
+register(
+    "bayesian-shared",
+    "measure",
+    "the same with one covariance for all classes: fewer points for each feature",
+    _with(Bayesian, model=lambda: GaussianClasses("shared"), sampler="gibbs"),
 )
 register("cv", "resampler", "10-fold cross-validation, stratified: nearly unbiased, variable", CrossValidation)
 register(

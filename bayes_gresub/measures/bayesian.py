@@ -19,15 +19,18 @@ from bayes_gresub.description import describe
 from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate
 from bayes_gresub.integration.halves import denoised
 from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
+from bayes_gresub.measures.bayesian_check import check_error
 from bayes_gresub.models.base import SAMPLERS, ClassData, ClassModel
 from bayes_gresub.models.diagnostics import mcse
 from bayes_gresub.models.gaussian import GaussianClasses
-from bayes_gresub.models.moments import ErrorMoments, conditional_mse, overall_moments
+from bayes_gresub.models.model_check import check_model
+from bayes_gresub.models.moments import conditional_mse
 from bayes_gresub.models.nuts import Settings, choose_backend
-from bayes_gresub.models.posterior import FittedClasses, sampling_problems
+from bayes_gresub.models.posterior import FittedClasses, joint_confusion, sampling_problems
+from bayes_gresub.models.verdict import Verdict
 from bayes_gresub.readings import error_mass, read_prior, standard_error
 from bayes_gresub.rendering import NO_SPACE
-from bayes_gresub.seeds import CLASSES, DRAWS, POSTERIOR, Seed, child
+from bayes_gresub.seeds import CHECKS, CLASSES, DRAWS, POSTERIOR, Seed, child
 
 _TUNE = {"nuts": 1000, "gibbs": 200, "conjugate": 0}
 _REPLICATES = 8
@@ -177,11 +180,11 @@ class Bayesian(Measure):
         raw = mass.values.mean(axis=0)
         rows = raw if len(mass.values) == 1 else denoised(mass.values)
         probabilities = fitted.probabilities.reshape(-1, len(self.classes_))
-        confusions = _joint(rows, probabilities, region.n_classes)
-        moments = self._moments(region)
+        confusions = joint_confusion(rows, probabilities, region.n_classes)
+        moments = fitted.moments(region)
         chains = fitted.draws.shape
-        mean = confusions.mean(axis=0)[None] if moments is None else self._exact_confusion(region)[None]
-        noisy = error_mass(_joint(raw, probabilities, region.n_classes)).reshape(chains)
+        mean = confusions.mean(axis=0)[None] if moments is None else moments.confusion[None]
+        noisy = error_mass(joint_confusion(raw, probabilities, region.n_classes)).reshape(chains)
         spread = float(error_mass(confusions).std()) if moments is None else float(np.sqrt(moments.variance))
         how = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
         return ErrorEstimate(
@@ -204,6 +207,28 @@ class Bayesian(Measure):
             draws_std_error=float(mcse(noisy)) if moments is None else None,
             posterior=replace(fitted, halves=mass.values if len(mass.values) > 1 else None),
         )
+
+    def check(self, classifier: Any = None, *, random_state: Seed = None) -> Verdict:
+        """Return what speaks against the model, and with a classifier, against the estimate of its error.
+
+        Of the model: do the chains agree; does each class look like the model (Henze-Zirkler and univariate tests on
+        features, principal axes and the direction between classes; 5% false alarms over all of them) and what would
+        that miss with so few points; what error does the prior alone imply. With a classifier: the convergence of its
+        error, its sensitivity to the prior strength, and the gap to an estimate without a model.
+
+        Parameters
+        ----------
+        classifier : fitted object with `predict`, optional
+        random_state : int, SeedSequence, Generator or None
+            For simulated data sets; overrides the measure's own.
+        """
+        fitted = self._fitted()
+        seed = child(self._seed(random_state), CHECKS)
+        findings = check_model(fitted, seed)
+        if classifier is not None:
+            estimate = self.error(classifier, random_state=random_state)
+            findings += check_error(self, classifier, estimate, child(seed, 2))
+        return Verdict(tuple(findings))
 
     def mse(self, estimate: ErrorEstimate | float, classifier: Any) -> float:
         r"""Return the mean-square error of an estimate of this classifier's error, given the sample.
@@ -237,7 +262,9 @@ class Bayesian(Measure):
         fitted = self._fitted()
         check_whole(n, "n", 1)
         rng = np.random.default_rng(child(self._seed(random_state), DRAWS))
-        points, codes = self._pairs(fitted, int(n), rng)
+        total = int(np.prod(fitted.draws.shape))
+        self._need_probabilities()
+        points, codes = fitted.pairs(rng.integers(total, size=int(n)), rng)
         form = self._fitted_sample().format
         return form.restore(points, form.feature_names), self.classes_[codes]
 
@@ -247,9 +274,10 @@ class Bayesian(Measure):
         seed = child(self._seed(random_state), DRAWS)
         form = self._fitted_sample().format
         total = int(np.prod(fitted.draws.shape))
+        self._need_probabilities()
         values = np.empty(_REPLICATES)
         for r in range(_REPLICATES):
-            points, codes = self._pairs(fitted, total, np.random.default_rng(child(seed, r)), np.arange(total))
+            points, codes = fitted.pairs(np.arange(total), np.random.default_rng(child(seed, r)))
             found = np.asarray(loss(form.restore(points, form.feature_names), self.classes_[codes]), dtype=float)
             if found.shape != (total,) or not np.isfinite(found).all():
                 raise ValueError(
@@ -301,50 +329,12 @@ class Bayesian(Measure):
             return np.broadcast_to(read_prior(self.class_prior, data.classes), (*shape, c)), None
         if self.sampling == "separate":
             return np.broadcast_to(data.counts / data.counts.sum(), (*shape, c)), None
-        alpha = np.asarray(
-            np.broadcast_to(np.asarray(self.class_concentration, dtype=float), c) + data.counts, dtype=float
-        )
+        alpha = np.broadcast_to(np.asarray(self.class_concentration, dtype=float), c) + data.counts.astype(float)
         return np.random.default_rng(seed).dirichlet(alpha, size=shape), alpha
-
-    def _moments(self, region: Region) -> ErrorMoments | None:
-        """Return mean and variance of the error in closed form, or None."""
-        found = self.posterior_.moments(region)
-        if found is None:
-            return None
-        moments, labels = found
-        alpha = self._classes.concentration
-        prior = None if alpha is not None else self._classes.probabilities[0, 0]
-        return overall_moments(*moments.errors(labels), alpha=alpha, prior=prior)
-
-    def _exact_confusion(self, region: Region) -> Floats:
-        """Return the posterior mean of the joint confusion mass in closed form."""
-        found = self.posterior_.moments(region)
-        if found is None:
-            raise AssertionError("asked for a closed form that does not exist")
-        moments, labels = found
-        alpha = self._classes.concentration
-        prior = self._classes.probabilities[0, 0] if alpha is None else alpha / alpha.sum()
-        rows = np.zeros((1, len(prior), region.n_classes))
-        rows[0][:, labels] = moments.first
-        return _joint(rows, prior[None], region.n_classes)[0]
 
     def _region(self, classifier: Any, seed: np.random.SeedSequence) -> Region:
         sample = self._fitted_sample()
         return decision_region(classifier, self.classes_, sample.format, sample.features, seed)[0]
-
-    def _pairs(
-        self, fitted: FittedClasses, n: int, rng: np.random.Generator, draws: np.ndarray | None = None
-    ) -> tuple[Floats, np.ndarray]:
-        if self.sampling == "separate" and self.class_prior is None:
-            raise ValueError(
-                "pairs (x, y) need the class probabilities, which sampling='separate' does not learn. Give class_prior "
-                "to the measure."
-            )
-        total = int(np.prod(fitted.draws.shape))
-        chosen = rng.integers(total, size=n) if draws is None else draws
-        edges = np.cumsum(fitted.probabilities.reshape(total, -1)[chosen], axis=1)[:, :-1]
-        codes = (rng.random((len(chosen), 1)) > edges).sum(axis=1)
-        return fitted.draws.points(chosen, codes, rng), codes
 
     def _model(self) -> ClassModel:
         if self.model is None:
@@ -359,6 +349,13 @@ class Bayesian(Measure):
         from bayes_gresub.models.custom import PyMCClasses
 
         return PyMCClasses(self.model)
+
+    def _need_probabilities(self) -> None:
+        if self.sampling == "separate" and self.class_prior is None:
+            raise ValueError(
+                "pairs (x, y) need the class probabilities, which sampling='separate' does not learn. Give class_prior "
+                "to the measure."
+            )
 
     def _fitted(self) -> FittedClasses:
         self._fitted_sample()
@@ -379,11 +376,3 @@ class Bayesian(Measure):
         if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():
             raise ValueError(f"class_concentration must hold numbers above 0; got {self.class_concentration!r}.")
         self._model()
-
-
-def _joint(rows: Floats, probabilities: Floats, n_regions: int) -> Floats:
-    """Return the joint confusion mass of every draw; classes that only the classifier knows have no mass."""
-    draws, c = probabilities.shape
-    whole = np.zeros((draws, n_regions, n_regions))
-    whole[:, :c] = rows * probabilities[:, :, None]
-    return whole

@@ -109,7 +109,7 @@ def _container(posterior: dict[str, Floats], spread_name: str, data: ClassData |
     if spread_name in ("covariance", "scale", "variance"):
         squared = squared[:, :, None]
     is_matrix = squared.shape[-2:] == (d, d) and spread_name[:8] not in ("variance",)
-    spread = np.linalg.cholesky(squared) if is_matrix else np.sqrt(squared)
+    spread: Floats = np.asarray(np.linalg.cholesky(squared) if is_matrix else np.sqrt(squared))
     if not has_parts:
         means, spread = means[:, :, :, None], np.expand_dims(spread, 3)
     used = {"means", "weights", "dof", "class_probabilities", *_SPREADS}

@@ -12,6 +12,9 @@ import numpy as np
 
 from bayes_gresub.models.reference import Inputs
 
+PART_CONCENTRATION = 2.0
+SEPARATION_SD = 0.5
+
 
 def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
     r"""Return the PyMC model of Gaussian classes, which sees sufficient statistics only.
@@ -52,7 +55,7 @@ def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
     return model
 
 
-def student_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
+def student_density(inputs: Inputs, structure: str) -> Any:
     r"""Return the PyMC model of Student-t classes; scale matrices and means as in `gaussian_density`.
 
     .. math:: \log p(x \mid y) = \log\Gamma(\tfrac{\nu+d}2) - \log\Gamma(\tfrac\nu2) - \tfrac d2 \log(\pi\nu)
@@ -77,7 +80,7 @@ def student_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
         means_prior = 0.5 * c * d * log_strength - 0.5 * pt.exp(log_strength) * (_times(root, from_center) ** 2).sum()
         pm.Potential("prior", _covariance_prior(root, diagonal, data, structure, d) + means_prior + _sum(log_det, c))
         codes = data["codes"]
-        inside = _gathered(root, codes, data["whitened"] - moved[codes])
+        inside = _gathered(root, codes if inputs.n_groups > 1 else None, data["whitened"] - moved[codes])
         v = dof[codes]
         tails = -0.5 * (v + d) * pt.log1p((inside**2).sum(axis=-1) / v)
         constants = pt.gammaln((v + d) / 2) - pt.gammaln(v / 2) - 0.5 * d * pt.log(v)
@@ -85,7 +88,7 @@ def student_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
     return model
 
 
-def mixture_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
+def mixture_density(inputs: Inputs, structure: str) -> Any:
     r"""Return the PyMC model of classes that are mixtures of Gaussian parts; which part a point is of is summed out.
 
     .. math:: p(x \mid y) = \sum_k w_{yk} N(x; \mu_{yk}, \Sigma_{yk}), \quad w_y \sim \mathrm{Dirichlet}(2), \quad
@@ -101,11 +104,12 @@ def mixture_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
         data = _data(inputs)
         root, diagonal = _roots(structure, inputs)
         offset = pm.Flat("offset", shape=(c * parts, d))
-        weights = pm.Dirichlet("weights", 2.0 * np.ones((c, parts)))
+        weights = pm.Dirichlet("weights", np.full((c, parts), PART_CONCENTRATION))
         center = pm.Normal("center", 0.0, data["center_sd"], shape=d)
-        log_separation = pm.Normal("log_separation", 0.0, 0.5)
+        log_separation = pm.Normal("log_separation", 0.0, SEPARATION_SD)
+        moved = offset / pt.sqrt(data["counts"])[:, None]
         # The inverse factor turns offsets, which are of order one, into shifts of the means.
-        means = data["means"] + _times_inverse(data["inverse_reference"], offset)
+        means = data["means"] + _times(data["inverse_reference"], moved)
         log_det = _log_det(diagonal, structure, d)
         spread = ((means - center) ** 2).sum() * pt.exp(-2.0 * log_separation)
         means_prior = -c * parts * d * log_separation - 0.5 * spread
@@ -114,14 +118,14 @@ def mixture_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
         each = []
         for part in range(parts):
             owner = codes * parts + part
-            inside = _gathered(root, owner, data["whitened"][:, part] - offset[owner])
+            inside = _gathered(root, owner, data["whitened"][:, part] - moved[owner])
             log_size = data["log_reference"][owner] + log_det[owner]
             each.append(pt.log(weights[codes, part]) + log_size - 0.5 * (inside**2).sum(axis=-1))
         pm.Potential("likelihood", pt.logsumexp(pt.stack(each), axis=0).sum())
     return model
 
 
-def discrete_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
+def discrete_density(inputs: Inputs) -> Any:
     """Return the PyMC model of cells: p_y ~ Dirichlet(concentration), the counts of a class multinomial."""
     import pymc as pm
     import pytensor.tensor as pt
@@ -193,11 +197,7 @@ def _times(root: Any, vectors: Any) -> Any:
     return (root * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else root * vectors
 
 
-def _times_inverse(inverse: Any, vectors: Any) -> Any:
-    """Return R^(-T) v for the inverse of R."""
-    return (inverse * vectors[:, :, None]).sum(axis=1) if inverse.ndim == 3 else inverse * vectors
-
-
 def _gathered(root: Any, owner: Any, vectors: Any) -> Any:
-    """Return B_y' v for vectors (n, d), each with the B of its owner."""
-    return (root[owner] * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else root[owner] * vectors
+    """Return B_y' v for vectors (n, d), each with the B of its owner, or all with the one there is."""
+    own = root if owner is None else root[owner]
+    return (own * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else own * vectors

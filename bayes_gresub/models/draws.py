@@ -64,6 +64,10 @@ class ClassDraws(ABC):
     def log_density(self, points: Floats) -> Floats:
         """Return log p(x | y) under every draw, shape (draws, m, c)."""
 
+    @abstractmethod
+    def best_errors(self, probabilities: Floats, n_points: int, rng: np.random.Generator) -> Floats:
+        """Return the error of the best classifier under every draw, given class probabilities (c,): shape (draws,)."""
+
 
 @dataclass(frozen=True, eq=False)
 class ComponentDraws(ClassDraws):
@@ -141,10 +145,7 @@ class ComponentDraws(ClassDraws):
         components, weights = self.components()
         found = mass(components, region, n_points=n_points, seed=seed, n_jobs=n_jobs, replicates=HALVES)
         values = found.values[0].reshape(found.values.shape[1], *self._flat, -1)
-        if weights is None:
-            values = values[..., 0, :]
-        else:
-            values = np.einsum("rsykj,syk->rsyj", values, weights)
+        values = values[..., 0, :] if weights is None else np.einsum("rsykj,syk->rsyj", values, weights)
         return Mass(values, found.method, found.exact, found.n_predicted)
 
     def points(self, draws: Ints, codes: Ints, rng: np.random.Generator) -> Floats:
@@ -187,6 +188,29 @@ class ComponentDraws(ClassDraws):
                     each = each + np.log(self.weights.reshape(total, c, parts))[rows, None]
                 result[rows] = np.logaddexp.reduce(each, axis=-1)
         return result
+
+    def best_errors(self, probabilities: Floats, n_points: int, rng: np.random.Generator) -> Floats:
+        """Estimate it with `n_points` points of each class."""
+        total, c, _ = self._flat
+        codes = np.tile(np.repeat(np.arange(c), n_points), total)
+        points = self.points(np.repeat(np.arange(total), c * n_points), codes, rng).reshape(total, c * n_points, -1)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(probabilities)
+        result = np.empty(total)
+        for draw in range(total):
+            best = (self._only(draw).log_density(points[draw])[0] + log_prior).argmax(axis=1).reshape(c, n_points)
+            result[draw] = (probabilities * (best != np.arange(c)[:, None]).mean(axis=1)).sum()
+        return result
+
+    def _only(self, draw: int) -> ComponentDraws:
+        chain, inside = divmod(draw, self.means.shape[1])
+
+        def at(values: Floats) -> Floats:
+            return values[chain : chain + 1, inside : inside + 1]
+
+        weights = None if self.weights is None else at(self.weights)
+        dof = None if self.dof is None else at(self.dof)
+        return ComponentDraws(at(self.means), at(self.spread), weights, dof)
 
     @property
     def _flat(self) -> tuple[int, int, int]:

@@ -50,6 +50,11 @@ class Battery:
     rows: Ints | None
     quantiles: Floats | None = None
 
+    @property
+    def n_projections(self) -> int:
+        """Return the number k of tests on one projection; they come first."""
+        return len(self.varying) + self.n_axes + (self.direction is not None)
+
     def for_model(self, samples: Floats) -> Battery:
         """Return the battery for a model that is not Gaussian, given data sets drawn from it."""
         projections = by_quartiles(self._projections(samples)[0]).swapaxes(0, 1)

@@ -13,7 +13,7 @@ from bayes_gresub.classifiers.shapes import Linear
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
 from bayes_gresub.models.class_fit import gaussian_null
-from bayes_gresub.models.coordinates import Coordinates, sample_coordinates
+from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.densities import gaussian_density
 from bayes_gresub.models.draws import ComponentDraws
 from bayes_gresub.models.gibbs import gibbs
@@ -22,9 +22,9 @@ from bayes_gresub.models.nuts import Settings, nuts
 from bayes_gresub.models.priors import (
     Hierarchical,
     NormalInverseWishart,
-    check_hierarchical,
     fixed_law,
     hierarchical_numbers,
+    prior_coordinates,
     read_prior,
 )
 from bayes_gresub.models.progress import ticking
@@ -84,9 +84,7 @@ class GaussianClasses(ClassModel):
         """Raise for what no sampler can do; warn where there are fewer points than features."""
         form = structure(self.covariance)
         prior = read_prior(self.prior)
-        d = data.features.shape[1]
         if isinstance(prior, Hierarchical):
-            check_hierarchical(prior, d)
             if sampler == "conjugate":
                 raise ValueError(
                     "sampler='conjugate' needs a fixed prior, NormalInverseWishart(...): under the hierarchical one no "
@@ -97,21 +95,14 @@ class GaussianClasses(ClassModel):
                 "sampler='gibbs' is for the hierarchical prior; a fixed NormalInverseWishart has exact draws. Use "
                 "sampler='conjugate'."
             )
-        if sampler == "nuts" and form.name in ("full", "shared") and d > MOST_FEATURES:
-            raise ValueError(
-                f"sampler='nuts' takes covariance matrices of at most {MOST_FEATURES} features; got {d}. Use "
-                "covariance='diagonal', fewer features, or "
-                f"sampler={'gibbs' if isinstance(prior, Hierarchical) else 'conjugate'!r}."
-            )
-        self._prior_in(
-            sample_coordinates(data.features, data.codes, form.name == "spherical", data.feature_names), data
-        )
-        self._warn_of_few_points(data, form)
+        self._prior_in(self._coordinates(data), data)
+        instead = "gibbs" if isinstance(prior, Hierarchical) else "conjugate"
+        warn_of_few_points(data, form, sampler, f", sampler={instead!r}")
 
     def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Sample means and covariances."""
         form = structure(self.covariance)
-        units = self._coordinates(data, form)
+        units = self._coordinates(data)
         statistics = form.statistics(units.inward(data.features), data.codes, data.n_classes)
         prior = self._prior_in(units, data)
         if isinstance(prior, NormalInverseWishartLaw):
@@ -131,18 +122,9 @@ class GaussianClasses(ClassModel):
         """Simulate normal points; no statistic of the check depends on where and how large the class is."""
         return gaussian_null(data.of_class(code))
 
-    def _coordinates(self, data: ClassData, form: CovarianceStructure) -> Coordinates:
-        """Return the units of the computation: the prior's where it names some, else the sample's."""
-        units = sample_coordinates(data.features, data.codes, form.name == "spherical", data.feature_names)
-        prior = read_prior(self.prior)
-        if not isinstance(prior, Hierarchical):
-            return units
-        d = data.features.shape[1]
-        location = units.location if prior.location is None else np.broadcast_to(prior.location, d).astype(float)
-        scale = units.scale if prior.scale is None else np.broadcast_to(prior.scale, d).astype(float)
-        if form.name == "spherical" and np.ptp(scale) > 0:
-            raise ValueError("scale of the prior must be one number for spherical covariances; got one per feature.")
-        return Coordinates(location, scale)
+    def _coordinates(self, data: ClassData) -> Coordinates:
+        one_unit = self.covariance == "spherical"
+        return prior_coordinates(read_prior(self.prior), data.features, data.codes, one_unit, data.feature_names)
 
     def _prior_in(self, units: Coordinates, data: ClassData) -> HierarchicalNumbers | NormalInverseWishartLaw:
         form = structure(self.covariance)
@@ -151,25 +133,6 @@ class GaussianClasses(ClassModel):
             return hierarchical_numbers(prior, form, data.features.shape[1])
         fixed: NormalInverseWishart | Sequence[NormalInverseWishart] = prior
         return fixed_law(fixed, form, units, data.n_classes)
-
-    def _warn_of_few_points(self, data: ClassData, form: CovarianceStructure) -> None:
-        d, counts = data.features.shape[1], data.counts
-        if form.name == "full" and (counts <= d).any():
-            least = int(counts.argmin())
-            warnings.warn(
-                f"class {data.classes[least].item()!r} has {int(counts[least])} points for a covariance matrix of {d} "
-                "features: the prior then decides, and in simulations no interval was right. Use covariance='shared' or "
-                "'diagonal', or fewer features.",
-                UserWarning,
-                stacklevel=4,
-            )
-        elif form.name == "shared" and counts.sum() - len(counts) <= d:
-            warnings.warn(
-                f"{int(counts.sum())} points are few for a covariance matrix of {d} features: the prior then decides. "
-                "Use covariance='diagonal', or fewer features.",
-                UserWarning,
-                stacklevel=4,
-            )
 
 
 class GaussianPosterior(ClassPosterior):
@@ -222,7 +185,7 @@ class GaussianPosterior(ClassPosterior):
             )
             hyper = {"center": self.units.outward(center)[None], "log_strength": log_strength[None]}
         noise = self.form.noise(rng, law.dofs, c, d, n)
-        return _container(self.form, self.form.draw(law, noise), self.units, (1, n), hyper=hyper)
+        return container(self.form, self.form.draw(law, noise), self.units, (1, n), hyper=hyper)
 
     def strength_weights(self, factor: float) -> Floats | None:
         r"""Return :math:`p(k \mid \rho f) / p(k \mid \rho)` for each draw of the strength k."""
@@ -245,7 +208,7 @@ def _exact(
     c, d = law.centers.shape
     total = settings.chains * settings.draws
     noise = form.noise(np.random.default_rng(child(seed, 0)), law.dofs, c, d, total)
-    return _container(form, form.draw(law, noise), units, (settings.chains, settings.draws))
+    return container(form, form.draw(law, noise), units, (settings.chains, settings.draws))
 
 
 def _by_gibbs(
@@ -267,10 +230,9 @@ def _by_gibbs(
     with ticking(settings.tune + settings.draws, "gibbs", settings.progress) as tick:
         found = gibbs(form, side_by_side, prior, generators, settings.draws, settings.tune, tick=tick)
     shape = found.log_strength.shape
-    notes = () if shape[1] == settings.draws else (f"interrupted after {shape[1]} of {settings.draws} draws per chain",)
     drawn = GaussianDraws(found.means, found.spread, found.spread)
     hyper = {"center": units.outward(found.center), "log_strength": found.log_strength}
-    return _container(form, drawn, units, shape, hyper=hyper, notes=notes)
+    return container(form, drawn, units, shape, hyper=hyper, notes=interruption(shape[1], settings))
 
 
 def _by_nuts(
@@ -293,12 +255,18 @@ def _by_nuts(
             "log_strength": found.posterior["log_strength"],
         }
     shape = means.shape[:2]
-    notes = () if shape[1] == settings.draws else (f"interrupted after {shape[1]} of {settings.draws} draws per chain",)
     drawn = GaussianDraws(means, spread, spread)
-    return _container(form, drawn, units, shape, hyper=hyper, stats=found.stats, notes=notes)
+    return container(form, drawn, units, shape, hyper=hyper, stats=found.stats, notes=interruption(shape[1], settings))
 
 
-def _container(
+def interruption(drawn: int, settings: Settings) -> tuple[str, ...]:
+    """Return a note where fewer draws were made than asked for."""
+    if drawn == settings.draws:
+        return ()
+    return (f"sampling was interrupted after {drawn} of {settings.draws} draws a chain; these are kept.",)
+
+
+def container(
     form: CovarianceStructure, drawn: GaussianDraws, units: Coordinates, shape: tuple[int, ...], **more: Any
 ) -> ComponentDraws:
     """Return draws in the units of the features, with axes (chain, draw, class, part, ...) for one part per class."""
@@ -309,3 +277,29 @@ def _container(
     groups = spread.shape[spread.ndim - axes - 1]
     inner = spread.shape[spread.ndim - axes :]
     return ComponentDraws(means.reshape(*shape, c, 1, d), spread.reshape(*shape, groups, 1, *inner), **more)
+
+
+def warn_of_few_points(data: ClassData, form: CovarianceStructure, sampler: str, instead: str = "") -> None:
+    """Raise where NUTS would have to sample too large matrices; warn where one has no more points than features."""
+    d, counts = data.features.shape[1], data.counts
+    if sampler == "nuts" and form.name in ("full", "shared") and d > MOST_FEATURES:
+        raise ValueError(
+            f"sampler='nuts' takes covariance matrices of at most {MOST_FEATURES} features; got {d}. Use "
+            f"covariance='diagonal'{instead}, or fewer features."
+        )
+    if form.name == "full" and (counts <= d).any():
+        least = int(counts.argmin())
+        warnings.warn(
+            f"class {data.classes[least].item()!r} has {int(counts[least])} points for a covariance matrix of {d} "
+            "features: the prior then decides, and in simulations no interval was right. Use covariance='shared' "
+            "or 'diagonal', or fewer features.",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif form.name == "shared" and counts.sum() - len(counts) <= d:
+        warnings.warn(
+            f"{int(counts.sum())} points are few for a covariance matrix of {d} features: the prior then decides. "
+            "Use covariance='diagonal', or fewer features.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -9,22 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_gresub.components import Floats
+from bayes_gresub.classifiers.regions import Region
+from bayes_gresub.components import Floats, Ints
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
 from bayes_gresub.models.diagnostics import ess, rhat
 from bayes_gresub.models.draws import ClassDraws
+from bayes_gresub.models.moments import overall_moments
 from bayes_gresub.readings import class_errors
 from bayes_gresub.seeds import Seed, child, seed_sequence
 
 if TYPE_CHECKING:
     import xarray as xr
 
-HIGHEST_RHAT = 1.01
-LEAST_ESS = 100.0
-"""Per chain: below it quantiles are unreliable (Vehtari et al. 2021)."""
+HIGHEST_RHAT, ALARMING_RHAT = 1.01, 1.05
+LEAST_ESS, ALARMING_ESS = 400.0, 100.0
+"""What `check` asks for (Vehtari et al. 2021), and what `fit` warns of: beyond that intervals are unreliable."""
 
 _PACKAGES = ("bayes_gresub", "numpy", "pymc", "nutpie", "arviz")
+
+
+@dataclass(frozen=True, eq=False)
+class ExactMoments:
+    """Posterior variance of the error, and posterior mean of the joint confusion mass, in closed form."""
+
+    variance: float
+    confusion: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +67,30 @@ class FittedClasses:
     def draws(self) -> ClassDraws:
         """Return the draws of the classes."""
         return self.posterior.draws
+
+    @property
+    def is_mixture(self) -> bool:
+        """Return whether classes are made of parts, whose names mean nothing."""
+        return "weights" in self.draws.parameters()
+
+    def moments(self, region: Region) -> ExactMoments | None:
+        """Return mean and variance of the error and the mean confusion in closed form, or None."""
+        found = self.posterior.moments(region)
+        if found is None:
+            return None
+        moments, labels = found
+        alpha = self.concentration
+        known = np.asarray(self.probabilities[0, 0] if alpha is None else alpha / alpha.sum())
+        overall = overall_moments(*moments.errors(labels), alpha=alpha, prior=known if alpha is None else None)
+        rows = np.zeros((1, len(known), region.n_classes))
+        rows[0][:, labels] = moments.first
+        return ExactMoments(overall.variance, joint_confusion(rows, known[None], region.n_classes)[0])
+
+    def pairs(self, draws: Ints, rng: np.random.Generator) -> tuple[Floats, Ints]:
+        """Draw one pair (x, y) under each of these draws: points and codes."""
+        edges = np.cumsum(self.probabilities.reshape(-1, self.data.n_classes)[draws], axis=1)[:, :-1]
+        codes = (rng.random((len(draws), 1)) > edges).sum(axis=1)
+        return self.draws.points(draws, codes, rng), codes
 
     def log_likelihood(self) -> Floats:
         """Return log p(x_i | y_i) + log pi_{y_i} for every draw and point, shape (chains, draws, n)."""
@@ -171,6 +205,14 @@ class FittedClasses:
         return {**self.attrs, **versions}
 
 
+def joint_confusion(rows: Floats, probabilities: Floats, n_regions: int) -> Floats:
+    """Return the joint confusion mass of every draw; classes that only the classifier knows have no mass."""
+    draws, c = probabilities.shape
+    whole = np.zeros((draws, n_regions, n_regions))
+    whole[:, :c] = rows * probabilities[:, :, None]
+    return whole
+
+
 def sampling_problems(draws: ClassDraws) -> list[str]:
     """Return what is wrong with the chains, in sentences; nothing for independent draws."""
     found = list(draws.notes)
@@ -184,12 +226,11 @@ def sampling_problems(draws: ClassDraws) -> list[str]:
         return found
     watched = convergence_numbers(draws)
     high, few = float(np.max(rhat(watched))), float(np.min(ess(watched)))
-    if draws.shape[0] > 1 and high > HIGHEST_RHAT + 0.01:
-        found.append(f"the chains disagree (R-hat {high:.3f}): they have not converged. Raise tune and draws.")
-    elif few < LEAST_ESS * draws.shape[0]:
+    if high > ALARMING_RHAT:
+        found.append(f"the chains disagree (R-hat {high:.2f}): they have not converged. Raise tune and draws.")
+    elif few < ALARMING_ESS:
         found.append(
-            f"the chains hold only {few:.0f} effective draws for some parameter, fewer than {LEAST_ESS:.0f} a chain: "
-            "interval ends are unsure. Raise draws."
+            f"the chains hold only {few:.0f} effective draws for some parameter: interval ends are unsure. Raise draws."
         )
     return found
 
@@ -202,8 +243,9 @@ def convergence_numbers(draws: ClassDraws) -> Floats:
     shape = draws.shape
     parts = [values.reshape(*shape, -1) for values in draws.hyper.values()]
     parameters = draws.parameters()
-    if "weights" not in parameters and "means" in parameters:
-        parts.append(parameters["means"][1].reshape(*shape, -1))
+    if "weights" not in parameters:
+        watched = [name for name in ("means", "cell_probabilities") if name in parameters]
+        parts += [parameters[name][1].reshape(*shape, -1) for name in watched]
     return np.concatenate(parts, axis=2)
 
 

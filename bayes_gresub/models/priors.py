@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from bayes_gresub.components import Floats
-from bayes_gresub.models.coordinates import Coordinates
+from bayes_gresub.components import Floats, Ints
+from bayes_gresub.models.coordinates import Coordinates, sample_coordinates
 from bayes_gresub.models.reference import HierarchicalNumbers
 from bayes_gresub.models.structures import CovarianceStructure, NormalInverseWishartLaw
 
@@ -124,6 +124,14 @@ def read_prior(prior: Any) -> Prior:
     )
 
 
+def read_hierarchical(prior: Any, model: str) -> Hierarchical:
+    """Return the hierarchical prior that a name or an object stands for; raise for models that have no other."""
+    found = read_prior(prior)
+    if not isinstance(found, Hierarchical):
+        raise ValueError(f"{model} has the hierarchical prior only; got {type(found).__name__}. Use GaussianClasses.")
+    return found
+
+
 def check_hierarchical(prior: Hierarchical, d: int) -> None:
     """Raise unless every number of a hierarchical prior makes sense for d features."""
     for name in ("strength", "strength_spread", "center_spread", "extra_dof"):
@@ -142,6 +150,22 @@ def check_hierarchical(prior: Hierarchical, d: int) -> None:
         ):
             needed = "finite" if name == "location" else "finite and above 0"
             raise ValueError(f"{name} of the prior must be {needed}, a number or one per feature ({d}); got {value!r}.")
+
+
+def prior_coordinates(
+    prior: Prior, features: Floats, codes: Ints, one_unit: bool, names: tuple[str, ...] | None
+) -> Coordinates:
+    """Return the units of the computation: a hierarchical prior's where it names some, else the sample's."""
+    units = sample_coordinates(features, codes, one_unit, names)
+    if not isinstance(prior, Hierarchical):
+        return units
+    d = features.shape[1]
+    check_hierarchical(prior, d)
+    location = units.location if prior.location is None else np.array(np.broadcast_to(prior.location, d), dtype=float)
+    scale = units.scale if prior.scale is None else np.array(np.broadcast_to(prior.scale, d), dtype=float)
+    if one_unit and np.ptp(scale) > 0:
+        raise ValueError("scale of the prior must be one number for spherical covariances; got one per feature.")
+    return Coordinates(location, scale)
 
 
 def hierarchical_numbers(prior: Hierarchical, structure: CovarianceStructure, d: int) -> HierarchicalNumbers:

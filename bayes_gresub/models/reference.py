@@ -161,3 +161,44 @@ def gaussian_inputs(
     else:
         arrays |= {"centers": prior.centers, "strengths": prior.strengths}
     return Inputs(d, c, groups, 1, arrays), about
+
+
+def student_inputs(
+    structure: CovarianceStructure, features: Floats, codes: Ints, c: int, prior: HierarchicalNumbers
+) -> tuple[Inputs, Reference]:
+    """Return the data of `student_density`, points included, and the reference to read its draws with."""
+    inputs, about = gaussian_inputs(structure, structure.statistics(features, codes, c), prior)
+    arrays = {
+        **{name: inputs.arrays[name] for name in inputs.arrays if name != "data_factor"},
+        "codes": codes.astype(np.int64),
+        "whitened": about.whitened(features, codes),
+    }
+    by_row = ("codes", "whitened")
+    return Inputs(inputs.n_features, c, inputs.n_groups, 1, arrays, by_row), about
+
+
+def mixture_inputs(
+    structure: CovarianceStructure,
+    features: Floats,
+    codes: Ints,
+    labels: Ints,
+    c: int,
+    parts: int,
+    prior: HierarchicalNumbers,
+) -> tuple[Inputs, Reference]:
+    """Return the data of `mixture_density` about parts with these labels, and the reference to read its draws with."""
+    statistics = structure.statistics(features, codes * parts + labels, c * parts)
+    inputs, about = gaussian_inputs(structure, statistics, prior)
+    whitened = [about.whitened(features, codes * parts + part) for part in range(parts)]
+    log_reference = np.log(np.einsum("gdd->gd", about.factor) if about.is_matrix else about.factor).sum(axis=1)
+    if structure.name == "spherical":
+        log_reference = log_reference * features.shape[1]
+    names = ("counts", "means", "dofs", "prior_factor", "center_sd")
+    arrays = {
+        **{name: inputs.arrays[name] for name in names},
+        "inverse_reference": about.inverse,
+        "log_reference": log_reference,
+        "codes": codes.astype(np.int64),
+        "whitened": np.stack(whitened, axis=1),
+    }
+    return Inputs(inputs.n_features, c, c * parts, parts, arrays, ("codes", "whitened")), about

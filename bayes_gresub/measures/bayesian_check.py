@@ -1,0 +1,134 @@
+"""Checks of the Bayesian estimate of one classifier's error: convergence, prior, and a rival without a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from bayes_gresub.components import Floats
+from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.measures.bolstered import Bolstered
+from bayes_gresub.measures.bolstered_posterior import BolsteredPosterior
+from bayes_gresub.models.diagnostics import ess, rhat
+from bayes_gresub.models.gaussian import GaussianClasses
+from bayes_gresub.models.posterior import HIGHEST_RHAT, LEAST_ESS
+from bayes_gresub.models.priors import Hierarchical, NormalInverseWishart, read_prior
+from bayes_gresub.models.verdict import Finding
+from bayes_gresub.posteriors import KNN
+from bayes_gresub.seeds import child
+
+if TYPE_CHECKING:
+    from bayes_gresub.measures.bayesian import Bayesian
+
+_FACTOR = 2.0
+_MOST_SHIFT = 0.5
+"""Shift of the mean, in posterior standard deviations, above which a prior matters."""
+
+_LEAST_WEIGHT_ESS = 50.0
+_RIVAL_ERROR = 0.05
+"""Typical root-mean-square error of estimates without a model in the study of the paper's populations."""
+
+_MOST_GAP = 2.5
+
+
+def check_error(
+    measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence
+) -> list[Finding]:
+    """Return what is found about the error of this classifier."""
+    return [
+        _convergence(measure, estimate),
+        _sensitivity(measure, classifier, estimate, seed),
+        _gap(measure, classifier, estimate, seed),
+    ]
+
+
+def _overall(estimate: ErrorEstimate) -> Floats:
+    """Return draws of the error; without class probabilities, those of the mean class error."""
+    if estimate.prior_known and estimate.draws is not None:
+        return estimate.draws
+    if estimate.confusion_draws is None:
+        raise ValueError("this estimate has no posterior draws.")
+    confusions = estimate.confusion_draws
+    return np.asarray(1.0 - np.einsum("syy->s", confusions) / confusions.sum(axis=(1, 2)))
+
+
+def _convergence(measure: Bayesian, estimate: ErrorEstimate) -> Finding:
+    draws = _overall(estimate).reshape(measure.posterior_.draws.shape)
+    numbers = {"rhat": float(rhat(draws)), "ess": float(ess(draws)), "sd": float(draws.std())}
+    numbers["mcse"] = numbers["sd"] / float(np.sqrt(numbers["ess"]))
+    said = f"R-hat {numbers['rhat']:.3f}, {numbers['ess']:.0f} effective draws, Monte-Carlo error {numbers['mcse']:.2g}"
+    bad = numbers["rhat"] > HIGHEST_RHAT or numbers["ess"] < LEAST_ESS
+    sentence = (
+        f"The chains {'do not agree on' if bad else 'agree on'} the error ({said}){'. Raise draws' if bad else ''}."
+    )
+    return Finding("error", bad, sentence, numbers)
+
+
+def _sensitivity(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence) -> Finding:
+    draws = _overall(estimate)
+    mean, sd = float(draws.mean()), float(draws.std())
+    shifted: list[float] = []
+    for factor in (1 / _FACTOR, _FACTOR):
+        weights = measure.posterior_.strength_weights(factor)
+        if weights is not None:
+            if 1.0 / float((weights**2).sum()) < _LEAST_WEIGHT_ESS:
+                return Finding("sensitivity", True, "The prior strength rules the posterior: draws cannot tell.")
+            shifted.append(float(weights @ draws))
+            continue
+        other = _with_strength(measure, factor)
+        if other is None:
+            return Finding("sensitivity", False, "This model has no prior strength to change.")
+        sample = measure._fitted_sample()
+        again = other.fit_part(sample, False, child(seed, 0))
+        shifted.append(float(_overall(again.error(classifier, random_state=child(seed, 1))).mean()))
+    numbers = {
+        "half": shifted[0],
+        "double": shifted[1],
+        "shift_in_sd": max(abs(s - mean) for s in shifted) / max(sd, 1e-12),
+    }
+    said = f"half the strength gives an error of {shifted[0]:.3f}, twice {shifted[1]:.3f}, instead of {mean:.3f}"
+    if numbers["shift_in_sd"] > _MOST_SHIFT:
+        sentence = f"The prior matters: {said}. Say why its strength is right, or report the range."
+        return Finding("sensitivity", True, sentence, numbers)
+    return Finding("sensitivity", False, f"The prior strength matters little: {said}.", numbers)
+
+
+def _with_strength(measure: Bayesian, factor: float) -> Bayesian | None:
+    """Return an unfitted copy with a fixed prior of another strength, drawn from exactly; None where there is none."""
+    model = measure._model()
+    if not isinstance(model, GaussianClasses):
+        return None
+    prior = read_prior(model.prior)
+    if isinstance(prior, Hierarchical):
+        return None
+    priors = [prior] if isinstance(prior, NormalInverseWishart) else list(prior)
+    scaled = [NormalInverseWishart(one.mean, one.strength * factor, one.dof, one.scale) for one in priors]
+    changed = GaussianClasses(model.covariance, prior=scaled[0] if isinstance(prior, NormalInverseWishart) else scaled)
+    return clone(measure).set_params(model=changed, sampler="conjugate", random_state=0)
+
+
+def _gap(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence) -> Finding:
+    if not estimate.prior_known:
+        return Finding("model-free", False, "Without class probabilities there is no overall error to compare.")
+    sample = measure._fitted_sample()
+    given = {"sampling": measure.sampling, "class_prior": measure.class_prior}
+    # The first tends to be low for classifiers that follow single points, the second high.
+    rivals = [BolsteredPosterior(posterior=KNN(3), **given), Bolstered(semi=True, **given)]
+    values = []
+    for number, rival in enumerate(rivals):
+        fitted = rival.fit_part(sample, False, child(seed, 2, number))
+        values.append(fitted.error(classifier, random_state=child(seed, 3, number)).value)
+    own, sd = estimate.value, float(_overall(estimate).std())
+    gap = own - float(np.clip(own, min(values), max(values)))
+    allowed = _MOST_GAP * float(np.hypot(sd, _RIVAL_ERROR))
+    numbers = {"model": own, "posterior_probability": values[0], "semi_bolstered": values[1], "gap": gap}
+    said = (
+        f"the model says {own:.3f}; without a model bolstered posterior probability says {values[0]:.3f}, "
+        f"semi-bolstering {values[1]:.3f}"
+    )
+    if abs(gap) > allowed:
+        sentence = f"The model and the points disagree: {said}. Trust neither before the fit is understood."
+        return Finding("model-free", True, sentence, numbers | {"allowed": allowed})
+    return Finding("model-free", False, f"Estimates without a model do not contradict: {said}.", numbers)

@@ -1,0 +1,166 @@
+"""Classes that are mixtures of Gaussian parts: several modes, skewness."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.checks import check_whole
+from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.coordinates import Coordinates
+from bayes_gresub.models.densities import PART_CONCENTRATION, SEPARATION_SD, mixture_density
+from bayes_gresub.models.draws import ComponentDraws
+from bayes_gresub.models.gaussian import interruption, warn_of_few_points
+from bayes_gresub.models.nuts import Settings, nuts
+from bayes_gresub.models.priors import hierarchical_numbers, prior_coordinates, read_hierarchical
+from bayes_gresub.models.reference import HierarchicalNumbers, mixture_inputs
+from bayes_gresub.models.structures import CovarianceStructure, NormalInverseWishartLaw, structure
+from bayes_gresub.seeds import as_int, child
+
+
+class MixtureClasses(ClassModel):
+    r"""Classes that are mixtures of normal parts, :math:`x \mid y \sim \sum_k w_{yk} N(\mu_{yk}, \Sigma_{yk})`.
+
+    Which part a point belongs to is summed out. In units of the prior's location and scale,
+
+    .. math:: w_y \sim \mathrm{Dirichlet}(2, \dots, 2), \quad \mu_{yk} \sim N(m, \omega^2 I), \quad
+              m \sim N(0, t^2 I), \quad \log\omega \sim N(0, 0.5^2), \quad \Sigma_{yk} \sim IW(v, S)
+
+    where the mean of a covariance is the identity over the squared number of parts. The parts have no names: they may
+    change places between chains, so convergence is judged by the error and the likelihood. Sampler: "nuts".
+
+    Parameters
+    ----------
+    n_parts : int, default 2
+        Of every class.
+    covariance : "full" (default), "diagonal" or "spherical"
+        Of every part.
+    prior : "hierarchical" (default) or Hierarchical
+        Its strength is not used.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> bg.Bayesian(bg.MixtureClasses(3, "diagonal"))
+    Bayesian(model=MixtureClasses(covariance='diagonal', n_parts=3))
+    """
+
+    samplers = ("nuts",)
+
+    def __init__(self, n_parts: int = 2, covariance: str = "full", prior: Any = "hierarchical") -> None:
+        self.n_parts = n_parts
+        self.covariance = covariance
+        self.prior = prior
+
+    def check(self, data: ClassData, sampler: str) -> None:
+        """Raise where a class has fewer points than parts; warn where parts would have fewer than features."""
+        parts = check_whole(self.n_parts, "n_parts", 1)
+        form = structure(self.covariance)
+        if form.is_shared:
+            raise ValueError("covariance must be 'full', 'diagonal' or 'spherical' for MixtureClasses; got 'shared'.")
+        self._coordinates(data)
+        if (data.counts < 2 * parts).any():
+            raise ValueError(
+                f"MixtureClasses needs at least two points for each of {parts} parts of a class; the smallest class "
+                f"has {int(data.counts.min())}. Lower n_parts, or use GaussianClasses."
+            )
+        d = data.features.shape[1]
+        if form.name == "full" and (data.counts < parts * (d + 1)).any():
+            warnings.warn(
+                f"the smallest class has {int(data.counts.min())} points for {parts} covariance matrices of {d} "
+                "features: the prior then decides. Use covariance='diagonal', fewer parts or fewer features.",
+                UserWarning,
+                stacklevel=4,
+            )
+        else:
+            warn_of_few_points(data, form, sampler)
+
+    def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+        """Sample weights, means and covariances of all parts, starting about those that k-means finds."""
+        form = structure(self.covariance)
+        units = self._coordinates(data)
+        d, c, parts = data.features.shape[1], data.n_classes, self.n_parts
+        numbers = self._numbers(form, d)
+        inside = units.inward(data.features)
+        labels = _split(inside, data, parts, seed)
+        inputs, about = mixture_inputs(form, inside, data.codes, labels, c, parts, numbers)
+        found = nuts(lambda given: mixture_density(given, form.name), inputs, ("mixture", form.name), settings, seed)
+        means, spread = about.draws(found.posterior)
+        shape = means.shape[:2]
+        spread = form.spread_in(spread, units.scale)
+        hyper = {
+            "center": units.outward(found.posterior["center"]),
+            "log_separation": found.posterior["log_separation"],
+        }
+        draws = ComponentDraws(
+            units.outward(means).reshape(*shape, c, parts, d),
+            spread.reshape(*shape, c, parts, *spread.shape[3:]),
+            found.posterior["weights"],
+            hyper=hyper,
+            stats=found.stats,
+            notes=interruption(shape[1], settings),
+        )
+        return MixturePosterior(draws, form, units, numbers)
+
+    def _coordinates(self, data: ClassData) -> Coordinates:
+        prior = read_hierarchical(self.prior, "MixtureClasses")
+        return prior_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
+
+    def _numbers(self, form: CovarianceStructure, d: int) -> HierarchicalNumbers:
+        numbers = hierarchical_numbers(read_hierarchical(self.prior, "MixtureClasses"), form, d)
+        # Parts are narrower than the class that they make up.
+        return HierarchicalNumbers(
+            numbers.log_strength,
+            numbers.log_strength_sd,
+            numbers.center_sd,
+            numbers.dof,
+            numbers.scale / self.n_parts**2,
+        )
+
+
+class MixturePosterior(ClassPosterior):
+    """Mixtures after a sample."""
+
+    draws: ComponentDraws
+
+    def __init__(
+        self, draws: ComponentDraws, form: CovarianceStructure, units: Coordinates, prior: HierarchicalNumbers
+    ) -> None:
+        self.draws = draws
+        self.form = form
+        self.units = units
+        self.prior = prior
+
+    def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
+        """Draw the parts of all classes."""
+        _, _, c, parts, d = self.draws.means.shape
+        center = rng.standard_normal((n, d)) * self.prior.center_sd
+        log_separation = SEPARATION_SD * rng.standard_normal(n)
+        scales = np.broadcast_to(self.prior.scale, (c * parts, *np.shape(self.prior.scale)))
+        law = NormalInverseWishartLaw(
+            np.zeros((c * parts, d)), np.ones(c * parts), np.full(c * parts, self.prior.dof), scales
+        )
+        noise = self.form.noise(rng, law.dofs, c * parts, d, n)
+        means = center[:, None] + np.exp(log_separation)[:, None, None] * noise.means
+        spread = self.form.spread_in(self.form.draw(law, noise).spread, self.units.scale)
+        return ComponentDraws(
+            self.units.outward(means).reshape(1, n, c, parts, d),
+            spread.reshape(1, n, c, parts, *spread.shape[2:]),
+            rng.dirichlet(np.full(parts, PART_CONCENTRATION), size=(1, n, c)),
+            hyper={"center": self.units.outward(center)[None], "log_separation": log_separation[None]},
+        )
+
+
+def _split(features: np.ndarray, data: ClassData, parts: int, seed: np.random.SeedSequence) -> np.ndarray:
+    """Return a part for each point, by k-means within its class; where chains start."""
+    from sklearn.cluster import KMeans
+
+    labels = np.zeros(len(features), dtype=np.intp)
+    for code in range(data.n_classes):
+        rows = np.flatnonzero(data.codes == code)
+        found = KMeans(parts, n_init=5, random_state=as_int(child(seed, 2, code))).fit_predict(features[rows])
+        # Duplicated points may leave a part empty.
+        labels[rows] = found if len(np.unique(found)) == parts else np.arange(len(rows)) % parts
+    return labels

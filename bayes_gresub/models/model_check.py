@@ -1,0 +1,126 @@
+"""Checks of a fitted class model: do chains agree, do classes look like the model, what does the prior claim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.models.class_fit import FEWEST_POINTS, fit_of_classes
+from bayes_gresub.models.class_fit_power import power_in_words
+from bayes_gresub.models.diagnostics import ess, rhat
+from bayes_gresub.models.discrete import DiscreteClasses
+from bayes_gresub.models.gaussian import GaussianClasses
+from bayes_gresub.models.posterior import HIGHEST_RHAT, LEAST_ESS, FittedClasses, convergence_numbers
+from bayes_gresub.models.student_t import StudentTClasses
+from bayes_gresub.models.verdict import Finding
+from bayes_gresub.seeds import child
+
+_PRIOR_DRAWS = 200
+_PRIOR_POINTS = 400
+_HARDLY_OVERLAPPING = 0.01
+
+
+def check_model(fitted: FittedClasses, seed: np.random.SeedSequence) -> list[Finding]:
+    """Return what is found about sampling, the fit of each class, the power of that check, and the prior."""
+    return [
+        sampling_finding(fitted),
+        *fit_findings(fitted, child(seed, 0)),
+        prior_finding(fitted, np.random.default_rng(child(seed, 1))),
+    ]
+
+
+def sampling_finding(fitted: FittedClasses) -> Finding:
+    """Judge the chains by the parameters that have names: R-hat, effective draws, divergences."""
+    draws = fitted.draws
+    if not draws.hyper and not draws.stats:
+        total = int(np.prod(draws.shape))
+        return Finding("sampling", False, f"The {total} draws are independent and exact.", {"ess": total})
+    numbers: dict[str, Any] = {}
+    if fitted.is_mixture:
+        # Parts may change places between chains; the likelihood does not see it.
+        watched = fitted.log_likelihood().sum(axis=2)[..., None]
+        what = "the log-likelihood"
+    else:
+        watched, what = convergence_numbers(draws), "every parameter"
+    numbers["rhat"], numbers["ess"] = float(np.max(rhat(watched))), float(np.min(ess(watched)))
+    diverging = int(draws.stats["diverging"].sum()) if "diverging" in draws.stats else 0
+    numbers["divergences"] = diverging
+    said = f"R-hat {numbers['rhat']:.3f}, {numbers['ess']:.0f} effective draws for {what}, {diverging} divergences"
+    if numbers["rhat"] > HIGHEST_RHAT:
+        return Finding("sampling", True, f"The chains disagree ({said}). Raise tune and draws.", numbers)
+    if diverging:
+        return Finding("sampling", True, f"Draws diverged ({said}): parts of the posterior may be missed.", numbers)
+    if numbers["ess"] < LEAST_ESS:
+        return Finding("sampling", True, f"The chains are short ({said}). Raise draws for interval ends.", numbers)
+    return Finding("sampling", False, f"The chains agree ({said}).", numbers)
+
+
+def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence) -> list[Finding]:
+    """Test whether the classes look like draws from the model, and say what the test would miss."""
+    model, data = fitted.model, fitted.data
+    if isinstance(model, DiscreteClasses):
+        return [Finding("fit", False, "A table of cells fits any sample; there is nothing to test.")]
+    checked = [code for code in range(data.n_classes) if data.counts[code] >= FEWEST_POINTS]
+    if len(checked) < 2:
+        sentence = f"Classes have fewer than {FEWEST_POINTS} points: whether the model fits cannot be tested."
+        return [Finding("fit", True, sentence, {"n_points": data.counts.tolist()})]
+    labels = data.classes.tolist()
+    rows = np.isin(data.codes, checked)
+    gaussian = isinstance(model, GaussianClasses)
+    found = fit_of_classes(
+        data.features[rows],
+        data.classes[data.codes[rows]],
+        seed,
+        simulate={labels[code]: model.null(data, fitted.posterior, code) for code in checked},
+        feature_names=data.feature_names,
+        gaussian=gaussian,
+    )
+    numbers: dict[str, Any] = {"p_value": found.p_value, "p_values": {str(y): p for y, p in found.p_values.items()}}
+    if found.misfits:
+        classes = ", ".join(
+            f"{label!r} (p={found.p_values[label]:.3f}; loudest: {found.classes[label].loudest})"
+            for label in found.misfits
+        )
+        many = len(found.misfits) > 1
+        sentence = (
+            f"The {_name(model)} model does not fit class{'es' if many else ''} {classes}: the estimate may be off. "
+            f"{_alternative(model)}"
+        )
+    else:
+        sentence = f"No class departs visibly from the {_name(model)} model (p={found.p_value:.3f})."
+    findings = [Finding("fit", bool(found.misfits), sentence, numbers)]
+    if gaussian:
+        least = int(data.counts[checked].min())
+        findings.append(Finding("power", False, power_in_words(least, data.features.shape[1]), {"n_points": least}))
+    return findings
+
+
+def prior_finding(fitted: FittedClasses, rng: np.random.Generator) -> Finding:
+    """Say what error the prior alone implies for the best classifier."""
+    probabilities = fitted.probabilities.mean(axis=(0, 1))
+    drawn = fitted.posterior.prior_draws(_PRIOR_DRAWS, rng)
+    errors = drawn.best_errors(probabilities, _PRIOR_POINTS, rng)
+    low, middle, high = (float(q) for q in np.quantile(errors, [0.05, 0.5, 0.95]))
+    numbers = {"low": low, "median": middle, "high": high}
+    said = f"a best possible error of {low:.3f} to {high:.3f} (90%), median {middle:.3f}"
+    if middle < _HARDLY_OVERLAPPING:
+        sentence = (
+            f"The prior alone implies {said}: it claims that the classes hardly overlap, and pulls the estimate down. "
+            "Raise its strength, or use prior='hierarchical'."
+        )
+        return Finding("prior", True, sentence, numbers)
+    return Finding("prior", False, f"The prior alone implies {said}.", numbers)
+
+
+def _name(model: Any) -> str:
+    names = {GaussianClasses: "Gaussian", StudentTClasses: "Student-t"}
+    return names.get(type(model), "mixture" if type(model).__name__ == "MixtureClasses" else "given")
+
+
+def _alternative(model: Any) -> str:
+    if isinstance(model, GaussianClasses):
+        return "Try StudentTClasses (heavy tails) or MixtureClasses (several modes, skewness)."
+    if isinstance(model, StudentTClasses):
+        return "Try MixtureClasses, or a measure without a model such as BolsteredPosterior."
+    return "Try more parts, or a measure without a model such as BolsteredPosterior."
