@@ -158,10 +158,7 @@ class ErrorEstimate:
     @property
     def per_class(self) -> dict[Any, float]:
         """Return the error given each true class; NaN for a class without mass."""
-        if self.confusion_draws is not None and not self.computation.exact:
-            errors = class_errors(self.confusion_draws).mean(axis=0)
-        else:
-            errors = class_errors(self._confusions().mean(axis=0))
+        errors = class_errors(self._confusions().mean(axis=0))
         return dict(zip(self.classes.tolist(), errors.tolist(), strict=True))
 
     @property

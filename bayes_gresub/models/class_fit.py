@@ -40,8 +40,8 @@ class ClassFit:
     p_value : float
         Chance of points that look so unlike the model, or more so, if the model is right.
     loudest : str
-        The test that speaks loudest; one of a feature, axis or direction before that of Henze and Zirkler where both
-        are beyond all simulated data sets.
+        The test that speaks loudest; Henze and Zirkler's, which does not say what is wrong, after others that no
+        simulated data set sets apart from it.
     p_values : dict of str to float
         Of every test by itself, not corrected for their number.
     smallest : float
@@ -104,7 +104,8 @@ def class_fit(
     r"""Return whether the points of one class look like draws from its model.
 
     The tests are: Shapiro and Wilk's W on every feature, on every principal axis of the class's correlation matrix and
-    on `direction`; and Henze and Zirkler's statistic.
+    on `direction`; Mardia's kurtosis, too large and too small, which sees heavy tails best; and Henze and Zirkler's
+    statistic, which sees dependence.
     Each is turned into a p-value :math:`p_j` among the S simulated data sets, and the class has
 
     .. math:: p = \frac{1 + \#\{s : \min_j p_{sj} \le \min_j p_j\}}{S + 1}
@@ -116,8 +117,8 @@ def class_fit(
     Parameters
     ----------
     points : array of shape (n_y, d)
-        At least 6 points. Constant features are left out. With n_y <= d there is no Henze-Zirkler statistic; above
-        500 points it sees 500 random ones.
+        At least 6 points. Constant features are left out. With n_y <= d + 1 there is neither kurtosis nor a
+        Henze-Zirkler statistic; above 500 points the latter sees 500 random ones.
     simulate : callable
         (n_sims, rng) -> array of shape (n_sims, n_y, d), drawn from the model; `gaussian_null` makes one.
     rng : Generator or SeedSequence
@@ -132,7 +133,9 @@ def class_fit(
 
     References
     ----------
-    Shapiro and Wilk (1965), Biometrika 52, 591-611. Westfall and Young (1993), Resampling-Based Multiple Testing.
+    Shapiro and Wilk (1965), Biometrika 52, 591-611. Mardia (1970), Biometrika 57, 519-530. Henze and Zirkler (1990),
+    Communications in Statistics - Theory and Methods 19, 3595-3617. Westfall and Young (1993),
+    Resampling-Based Multiple Testing.
 
     Examples
     --------
@@ -166,10 +169,10 @@ def class_fit(
     smallest = p_values.min(axis=1)
     tests = battery.names(names)
     loudest = int(p_values[0].argmin())
-    placed = int(p_values[0, : battery.n_projections].argmin())
-    # Henze-Zirkler names no place: a test that does goes first where the simulations cannot tell them apart.
-    if not ((smallest > p_values[0, loudest]) & (smallest <= p_values[0, placed])).any():
-        loudest = placed
+    telling = int(p_values[0, : battery.n_telling].argmin())
+    # Henze-Zirkler does not say what is wrong: a test that does goes first where simulations cannot order them.
+    if not ((smallest > p_values[0, loudest]) & (smallest <= p_values[0, telling])).any():
+        loudest = telling
     return ClassFit(
         float(np.mean(smallest <= smallest[0])),
         tests[loudest],
