@@ -93,7 +93,8 @@ class StudentT:
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
         """Return the Student-t distribution function."""
-        return np.asarray(stdtr(self.dof, t))
+        # At exactly one degree of freedom SciPy's loses half its digits near 0.
+        return np.where(np.equal(self.dof, 1.0), 0.5 + np.arctan(t) / np.pi, stdtr(self.dof, t))
 
     def n_uniforms(self, dim: int) -> int:
         """Return `dim + 1`: a normal vector and a chi-square."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks: all, or those named on the command line (speed, sampler, scale, selection, studies)."""
+"""Run the benchmarks: all, or those named (speed, sampler, scale, selection, studies, bayesian)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import sampler, scale, selection, speed, studies
+from benchmarks import bayesian, sampler, scale, selection, speed, studies
 
 BENCHMARKS = {
     "speed": speed.main,
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "scale": scale.main,
     "selection": selection.main,
     "studies": studies.main,
+    "bayesian": bayesian.main,
 }
 
 

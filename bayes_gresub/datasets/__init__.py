@@ -3,13 +3,13 @@
 from bayes_gresub.datasets.base import Population, TrueError
 from bayes_gresub.datasets.blocks import PaperGaussian
 from bayes_gresub.datasets.finite import FiniteData
-from bayes_gresub.datasets.gaussian import GaussianClasses
+from bayes_gresub.datasets.gaussian import Gaussian
 from bayes_gresub.datasets.shapes import Bimodal, HeavyTailed, Skewed
 
 __all__ = [
     "Bimodal",
     "FiniteData",
-    "GaussianClasses",
+    "Gaussian",
     "HeavyTailed",
     "PaperGaussian",
     "Population",

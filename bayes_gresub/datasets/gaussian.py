@@ -13,7 +13,7 @@ from bayes_gresub.datasets.base import SyntheticPopulation, check_classes
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianClasses(SyntheticPopulation):
+class Gaussian(SyntheticPopulation):
     r"""Classes :math:`x \mid y \sim N(\mu_y, \Sigma_y)`, whose covariances may differ.
 
     The true error of a binary linear classifier is exact.
@@ -32,7 +32,7 @@ class GaussianClasses(SyntheticPopulation):
     --------
     >>> import numpy as np
     >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    >>> population = GaussianClasses([[0, 0], [2, 0]], [np.eye(2), 4 * np.eye(2)])
+    >>> population = Gaussian([[0, 0], [2, 0]], [np.eye(2), 4 * np.eye(2)])
     >>> X, y = population.sample(40, random_state=0)
     >>> truth = population.true_error(LinearDiscriminantAnalysis().fit(X, y))
     >>> round(truth.value, 3), truth.std_error

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayes_gresub.models.class_fit import FEWEST_POINTS, fit_of_classes
 from bayes_gresub.models.class_fit_power import power_in_words
+from bayes_gresub.models.covariance_test import covariance_p_value
 from bayes_gresub.models.diagnostics import ess, rhat
 from bayes_gresub.models.discrete import DiscreteClasses
 from bayes_gresub.models.gaussian import GaussianClasses
@@ -16,6 +17,9 @@ from bayes_gresub.models.student_t import StudentTClasses
 from bayes_gresub.models.verdict import Finding
 from bayes_gresub.seeds import child
 
+LEVEL = 0.05
+"""Chance of a false alarm about the fit, over all tests and classes."""
+
 _PRIOR_DRAWS = 200
 _PRIOR_POINTS = 400
 _HARDLY_OVERLAPPING = 0.01
@@ -23,11 +27,13 @@ _HARDLY_OVERLAPPING = 0.01
 
 def check_model(fitted: FittedClasses, seed: np.random.SeedSequence) -> list[Finding]:
     """Return what is found about sampling, the fit of each class, the power of that check, and the prior."""
-    return [
-        sampling_finding(fitted),
-        *fit_findings(fitted, child(seed, 0)),
-        prior_finding(fitted, np.random.default_rng(child(seed, 1))),
-    ]
+    restricted = isinstance(fitted.model, GaussianClasses) and fitted.model.covariance != "full"
+    # Two tests share the level where there are two.
+    level = LEVEL / 2 if restricted else LEVEL
+    findings = [sampling_finding(fitted), *fit_findings(fitted, child(seed, 0), level)]
+    if restricted:
+        findings.append(covariance_finding(fitted, np.random.default_rng(child(seed, 2)), level))
+    return [*findings, prior_finding(fitted, np.random.default_rng(child(seed, 1)))]
 
 
 def sampling_finding(fitted: FittedClasses) -> Finding:
@@ -56,7 +62,7 @@ def sampling_finding(fitted: FittedClasses) -> Finding:
     return Finding("sampling", False, f"The chains agree ({said}).", numbers)
 
 
-def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence) -> list[Finding]:
+def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence, level: float) -> list[Finding]:
     """Test whether the classes look like draws from the model, and say what the test would miss."""
     model, data = fitted.model, fitted.data
     if isinstance(model, DiscreteClasses):
@@ -75,6 +81,7 @@ def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence) -> list[Fi
         simulate={labels[code]: model.null(data, fitted.posterior, code) for code in checked},
         feature_names=data.feature_names,
         gaussian=gaussian,
+        level=level,
     )
     numbers: dict[str, Any] = {"p_value": found.p_value, "p_values": {str(y): p for y, p in found.p_values.items()}}
     if found.misfits:
@@ -94,6 +101,22 @@ def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence) -> list[Fi
         least = int(data.counts[checked].min())
         findings.append(Finding("power", False, power_in_words(least, data.features.shape[1]), {"n_points": least}))
     return findings
+
+
+def covariance_finding(fitted: FittedClasses, rng: np.random.Generator, level: float) -> Finding:
+    """Test the form of the covariances against one matrix per class."""
+    form = fitted.model.get_params()["covariance"]
+    p_value = covariance_p_value(fitted.data, form, rng)
+    if p_value is None:
+        sentence = (
+            f"Whether covariances are {form} cannot be tested: a class has too few points for a matrix of its own."
+        )
+        return Finding("covariance", False, sentence)
+    numbers = {"p_value": p_value}
+    if p_value <= level:
+        sentence = f"The covariances are not {form} (p={p_value:.3f}): the estimate may be off. Try covariance='full'."
+        return Finding("covariance", True, sentence, numbers)
+    return Finding("covariance", False, f"Nothing speaks against {form} covariances (p={p_value:.3f}).", numbers)
 
 
 def prior_finding(fitted: FittedClasses, rng: np.random.Generator) -> Finding:

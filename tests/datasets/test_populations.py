@@ -23,7 +23,7 @@ from bayes_gresub import Study
 from bayes_gresub.datasets import (
     Bimodal,
     FiniteData,
-    GaussianClasses,
+    Gaussian,
     HeavyTailed,
     PaperGaussian,
     Population,
@@ -32,7 +32,7 @@ from bayes_gresub.datasets import (
 )
 
 LONG = np.array([[4.0, 1.0, 0.0], [1.0, 1.0, 0.3], [0.0, 0.3, 0.5]])
-UNEQUAL = GaussianClasses([[0, 0, 0], [1, 1, -1]], [np.eye(3), LONG], prior=[0.4, 0.6])
+UNEQUAL = Gaussian([[0, 0, 0], [1, 1, -1]], [np.eye(3), LONG], prior=[0.4, 0.6])
 
 WITH_FORMULA = {
     "paper": PaperGaussian(),
@@ -54,7 +54,7 @@ THREE_CLASSES = {
     "paper": PaperGaussian(delta=0.4, n_classes=3, prior=(0.2, 0.3, 0.5), class_sizes="random"),
     "heavy": HeavyTailed(delta=0.4, n_classes=3, prior=(0.2, 0.3, 0.5)),
     "skewed": Skewed(delta=0.4, n_classes=3, prior=(0.2, 0.3, 0.5)),
-    "unequal covariances": GaussianClasses(
+    "unequal covariances": Gaussian(
         [[0, 0, 0], [2, 0, 0], [0, 2, 0]], [np.eye(3), LONG, 2 * np.eye(3)], prior=[0.2, 0.3, 0.5]
     ),
 }
@@ -87,7 +87,7 @@ def normal_and_offset(classifier):
 def along(population, k, normal):
     """Return the scipy laws of a'x in class k, of which that class is an even mixture."""
     center = population.means[k] @ normal
-    if isinstance(population, GaussianClasses):
+    if isinstance(population, Gaussian):
         covariance = np.asarray(population.covariances)[k]
         return [stats.norm(center, np.sqrt(normal @ covariance @ normal))]
     deviation = np.sqrt(normal @ population.covariance @ normal)
@@ -231,7 +231,7 @@ def test_true_errors_by_test_points_spread_as_their_standard_error_says():
 
     The tolerance is 4.5 standard errors 1 / sqrt(2 * 599) of a standard deviation; false alarm 7e-6.
     """
-    population = GaussianClasses([[0], [0]], [[[1.0]], [[1.44]]], prior=[0.3, 0.7])
+    population = Gaussian([[0], [0]], [[[1.0]], [[1.44]]], prior=[0.3, 0.7])
     truths = [population.true_error(Outside(2.4), n_test=200, random_state=seed) for seed in range(600)]
     spread = np.std([truth.value for truth in truths], ddof=1)
     said = np.sqrt(np.mean([truth.std_error**2 for truth in truths]))
@@ -240,7 +240,7 @@ def test_true_errors_by_test_points_spread_as_their_standard_error_says():
 
 def test_true_errors_by_test_points_have_the_exact_error_as_their_mean():
     """The sizes of 7 points do not match the prior. The tolerance is 4.5 standard errors of 600; false alarm 7e-6."""
-    population = GaussianClasses([[0], [0]], [[[1.0]], [[9.0]]], prior=[0.36, 0.64])
+    population = Gaussian([[0], [0]], [[[1.0]], [[9.0]]], prior=[0.36, 0.64])
     values = [population.true_error(Outside(2.0), n_test=7, random_state=seed).value for seed in range(600)]
     exact = 0.36 * 2 * stats.norm.sf(2) + 0.64 * (1 - 2 * stats.norm.sf(2 / 3))
     assert abs(np.mean(values) - exact) < 4.5 * np.std(values, ddof=1) / np.sqrt(600)
@@ -292,7 +292,7 @@ def test_true_error_of_a_constant_classifier_is_the_probability_of_the_other_cla
 
 @pytest.mark.parametrize(
     "population",
-    [PaperGaussian(), HeavyTailed(), Skewed(), Bimodal(), GaussianClasses([[0.0], [1.0]], [[1.0]])],
+    [PaperGaussian(), HeavyTailed(), Skewed(), Bimodal(), Gaussian([[0.0], [1.0]], [[1.0]])],
     ids=lambda one: type(one).__name__,
 )
 def test_true_error_of_the_most_frequent_of_two_equal_classes_is_one_half(population):
@@ -451,5 +451,5 @@ def test_study_refuses_the_folder_of_an_own_population_with_other_parameters(kin
 
 
 def test_every_population_is_one():
-    kinds = (PaperGaussian, GaussianClasses, HeavyTailed, Skewed, Bimodal, FiniteData)
+    kinds = (PaperGaussian, Gaussian, HeavyTailed, Skewed, Bimodal, FiniteData)
     assert [kind.__name__ for kind in kinds if not issubclass(kind, Population)] == []

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayes_gresub.datasets import Bimodal, GaussianClasses, HeavyTailed, PaperGaussian, Skewed
+from bayes_gresub.datasets import Bimodal, Gaussian, HeavyTailed, PaperGaussian, Skewed
 
 CHANCE = 7e-6
 """The level of tests of fit: what 4.5 standard errors of a normal estimate leave outside."""
 
 LONG = np.array([[4.0, 1.0, 0.0], [1.0, 1.0, 0.3], [0.0, 0.3, 0.5]])
-UNEQUAL = GaussianClasses([[0, 0, 0], [1, 1, -1]], [np.eye(3), LONG], prior=[0.4, 0.6])
+UNEQUAL = Gaussian([[0, 0, 0], [1, 1, -1]], [np.eye(3), LONG], prior=[0.4, 0.6])
 BIMODAL = {"bimodal": Bimodal(), "odd": Bimodal(n_informative=3, block=3, rho=0.5, gap=1.5, sigma=2.0)}
 
 
@@ -204,7 +204,7 @@ def test_shapes_without_a_model_are_refused(make, message):
 
 def test_one_covariance_is_that_of_all_classes():
     means = [[0, 0, 0], [1, 1, -1]]
-    one, each_its_own = (GaussianClasses(means, given).sample(20, random_state=0)[0] for given in (LONG, [LONG, LONG]))
+    one, each_its_own = (Gaussian(means, given).sample(20, random_state=0)[0] for given in (LONG, [LONG, LONG]))
     np.testing.assert_array_equal(one, each_its_own)
 
 
@@ -240,4 +240,4 @@ def test_gaussian_classes_have_the_class_sizes_of_their_prior():
 )
 def test_gaussian_classes_without_a_law_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
-        GaussianClasses(*parameters)
+        Gaussian(*parameters)

@@ -1,0 +1,131 @@
+"""The Bayesian measure: time of a first fit, a refit, exact draws and large samples, as ratios measured in one run."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import cross_val_score
+
+import bayes_gresub as bg
+from benchmarks.tables import write_table
+
+SETTINGS = {"draws": 1000, "chains": 4}
+
+
+def sample(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([seed, n, d])
+    y = np.arange(n) % 2
+    mixing = np.linalg.cholesky(0.6 * np.eye(d) + 0.4)
+    return rng.normal(size=(n, d)) @ mixing.T + 0.8 * y[:, None] / np.sqrt(d), y
+
+
+def textbook(n: int, d: int) -> None:
+    """Sample the model that a PyMC user writes: LKJ factors, normal means, one MvNormal over the rows of each class."""
+    import pymc as pm
+
+    X, y = sample(n, d)
+    with pm.Model():
+        for k in range(2):
+            factor, _, _ = pm.LKJCholeskyCov(f"factor_{k}", n=d, eta=2.0, sd_dist=pm.HalfNormal.dist(2.5, size=d))
+            mean = pm.Normal(f"mean_{k}", 0.0, 10.0, shape=d)
+            pm.MvNormal(f"x_{k}", mean, chol=factor, observed=X[y == k])
+        pm.sample(tune=1000, random_seed=0, progressbar=False, **SETTINGS)
+
+
+def first_fit(n: int, d: int) -> None:
+    X, y = sample(n, d)
+    bg.Bayesian(random_state=0, **SETTINGS).fit(X, y)
+
+
+def _in_new_process(what: str, n: int, d: int, warm: bool) -> float:
+    """Return the seconds that a new Python process takes for it, its compiler cache empty or filled by a run before."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTENSOR_FLAGS": f"base_compiledir={folder}"}
+        command = [sys.executable, "-m", "benchmarks.bayesian", what, str(n), str(d)]
+        for _ in range(1 + warm):
+            started = perf_counter()
+            subprocess.run(command, env=environment, check=True, capture_output=True)
+            seconds = perf_counter() - started
+    return seconds
+
+
+def _median(function: Any, times: int) -> float:
+    seconds = []
+    for _ in range(times):
+        started = perf_counter()
+        function()
+        seconds.append(perf_counter() - started)
+    return float(np.median(seconds))
+
+
+def main() -> None:
+    rows = []
+
+    def add(what: str, own: float, against: str, other: float, bar: str) -> None:
+        rows.append([what, f"{own:.3g} s", against, f"{other:.3g} s", f"{own / other:.3g}", bar])
+        print(rows[-1], flush=True)
+
+    own = _in_new_process("first_fit", 100, 10, warm=False)
+    for warm in (False, True):
+        other = _in_new_process("textbook", 100, 10, warm)
+        cache = "warm" if warm else "empty"
+        add("first NUTS fit, n=100, d=10", own, f"textbook PyMC model, {cache} compiler cache", other, "0.5")
+
+    for d in (2, 10):
+        X, y = sample(100, d, 1)
+        fresh = _median(lambda X=X, y=y: bg.Bayesian(random_state=0, **SETTINGS).fit(X, y), 1)
+        X, y = sample(100, d, 2)
+        again = _median(lambda X=X, y=y: bg.Bayesian(random_state=1, **SETTINGS).fit(X, y), 5)
+        add(f"NUTS refit with new data, d={d}", again, "fresh fit in the same process", fresh, "0.05")
+    X, y = sample(100, 10, 3)
+    gibbs = _median(lambda: bg.Bayesian(sampler="gibbs", random_state=0, **SETTINGS).fit(X, y), 5)
+    add("Gibbs fit, d=10", gibbs, "NUTS refit, d=10", again, "")
+
+    X, y = sample(60, 10)
+    rule = LinearDiscriminantAnalysis()
+    classifier = rule.fit(X, y)
+    prior = bg.NormalInverseWishart(X.mean(axis=0), 10.0, 14.0, 3 * np.diag(X.var(axis=0)))
+    for covariance in ("full", "shared"):
+        exact = bg.Bayesian(bg.GaussianClasses(covariance, prior), sampler="conjugate", draws=500, random_state=0)
+        own = _median(lambda exact=exact: exact.fit(X, y).error(classifier), 31)
+        other = _median(lambda: cross_val_score(rule, X, y, cv=10), 31)
+        add(
+            f"2,000 conjugate draws and the error of LDA, d=10, n=60, {covariance}",
+            own,
+            "cross_val_score(LDA, cv=10)",
+            other,
+            "1",
+        )
+
+    for name, sampler in (("Gibbs", "gibbs"), ("NUTS refit", "nuts")):
+        seconds = {}
+        for n in (1_000, 100_000):
+            X, y = sample(n, 10)
+            measure = bg.Bayesian(sampler=sampler, random_state=0, **SETTINGS)
+            seconds[n] = _median(lambda measure=measure, X=X, y=y: measure.fit(X, y), 5)
+        add(f"{name}, n=100,000, d=10", seconds[100_000], f"{name}, n=1,000", seconds[1_000], "1.5")
+
+    notes = [
+        "Two Gaussian classes; 4 chains of 1,000 draws where not said otherwise (NUTS: 1,000 more to tune). First fits",
+        "are timed in new processes, start of Python and imports included, with an empty compiler cache. The textbook",
+        "model has LKJ priors, one MvNormal over the rows of each class, and is sampled by `pm.sample` on two cores.",
+    ]
+    write_table("bayesian", "Bayesian measure", ["what", "time", "against", "time", "ratio", "at most"], rows, notes)
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.INFO)
+    if len(sys.argv) > 1:
+        {"textbook": textbook, "first_fit": first_fit}[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]))
+    else:
+        main()
