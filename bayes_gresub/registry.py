@@ -187,13 +187,13 @@ register(
     "bayesian",
     "measure",
     "posterior of the error under Gaussian classes, a covariance each (Gibbs): has an interval; check() the model",
-    _with(Bayesian, model=lambda: GaussianClasses(), sampler="gibbs"),
+    _with(Bayesian, model=lambda: GaussianClasses(), sampler="gibbs", draws=500),
 )
 register(
     "bayesian-shared",
     "measure",
     "the same with one covariance for all classes: fewer points for each feature",
-    _with(Bayesian, model=lambda: GaussianClasses("shared"), sampler="gibbs"),
+    _with(Bayesian, model=lambda: GaussianClasses("shared"), sampler="gibbs", draws=500),
 )
 register("cv", "resampler", "10-fold cross-validation, stratified: nearly unbiased, variable", CrossValidation)
 register(

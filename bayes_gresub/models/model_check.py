@@ -12,7 +12,7 @@ from bayes_gresub.models.covariance_test import covariance_p_value
 from bayes_gresub.models.diagnostics import ess, rhat
 from bayes_gresub.models.discrete import DiscreteClasses
 from bayes_gresub.models.gaussian import GaussianClasses
-from bayes_gresub.models.posterior import HIGHEST_RHAT, LEAST_ESS, FittedClasses, convergence_numbers
+from bayes_gresub.models.posterior import HIGHEST_RHAT, LEAST_ESS, FittedClasses
 from bayes_gresub.models.student_t import StudentTClasses
 from bayes_gresub.models.verdict import Finding
 from bayes_gresub.seeds import child
@@ -43,12 +43,7 @@ def sampling_finding(fitted: FittedClasses) -> Finding:
         total = int(np.prod(draws.shape))
         return Finding("sampling", False, f"The {total} draws are independent and exact.", {"ess": total})
     numbers: dict[str, Any] = {}
-    if fitted.is_mixture:
-        # Parts may change places between chains; the likelihood does not see it.
-        watched = fitted.log_likelihood().sum(axis=2)[..., None]
-        what = "the log-likelihood"
-    else:
-        watched, what = convergence_numbers(draws), "every parameter"
+    watched, what = fitted.watched()
     numbers["rhat"], numbers["ess"] = float(np.max(rhat(watched))), float(np.min(ess(watched)))
     diverging = int(draws.stats["diverging"].sum()) if "diverging" in draws.stats else 0
     numbers["divergences"] = diverging

@@ -68,10 +68,19 @@ class FittedClasses:
         """Return the draws of the classes."""
         return self.posterior.draws
 
-    @property
-    def is_mixture(self) -> bool:
-        """Return whether classes are made of parts, whose names mean nothing."""
-        return "weights" in self.draws.parameters()
+    def watched(self) -> tuple[Floats, str]:
+        """Return the numbers whose convergence is judged, shape (chains, draws, q), and what they are in words.
+
+        They are hyper-parameters and means. Parts of mixtures may change places from chain to chain, which the
+        log-likelihood does not see: there it is judged alone.
+        """
+        draws = self.draws
+        parameters = draws.parameters()
+        if "weights" in parameters:
+            return self.log_likelihood().sum(axis=2)[..., None], "the log-likelihood"
+        named = [parameters[name][1] for name in ("means", "cell_probabilities") if name in parameters]
+        every = [values.reshape(*draws.shape, -1) for values in [*draws.hyper.values(), *named]]
+        return np.concatenate(every, axis=2), "every parameter"
 
     def moments(self, region: Region) -> ExactMoments | None:
         """Return mean and variance of the error and the mean confusion in closed form, or None."""
@@ -213,8 +222,9 @@ def joint_confusion(rows: Floats, probabilities: Floats, n_regions: int) -> Floa
     return whole
 
 
-def sampling_problems(draws: ClassDraws) -> list[str]:
+def sampling_problems(fitted: FittedClasses) -> list[str]:
     """Return what is wrong with the chains, in sentences; nothing for independent draws."""
+    draws = fitted.draws
     found = list(draws.notes)
     diverging = int(draws.stats["diverging"].sum()) if "diverging" in draws.stats else 0
     if diverging:
@@ -224,7 +234,7 @@ def sampling_problems(draws: ClassDraws) -> list[str]:
         )
     if not draws.hyper and not draws.stats:
         return found
-    watched = convergence_numbers(draws)
+    watched, _ = fitted.watched()
     high, few = float(np.max(rhat(watched))), float(np.min(ess(watched)))
     if high > ALARMING_RHAT:
         found.append(f"the chains disagree (R-hat {high:.2f}): they have not converged. Raise tune and draws.")
@@ -233,20 +243,6 @@ def sampling_problems(draws: ClassDraws) -> list[str]:
             f"the chains hold only {few:.0f} effective draws for some parameter: interval ends are unsure. Raise draws."
         )
     return found
-
-
-def convergence_numbers(draws: ClassDraws) -> Floats:
-    """Return the numbers whose convergence is judged, shape (chains, draws, q).
-
-    They are the hyper-parameters, and the means unless classes have parts, which may change places from chain to chain.
-    """
-    shape = draws.shape
-    parts = [values.reshape(*shape, -1) for values in draws.hyper.values()]
-    parameters = draws.parameters()
-    if "weights" not in parameters:
-        watched = [name for name in ("means", "cell_probabilities") if name in parameters]
-        parts += [parameters[name][1].reshape(*shape, -1) for name in watched]
-    return np.concatenate(parts, axis=2)
 
 
 def _hyper(name: str, values: Floats) -> tuple[tuple[str, ...], Floats]:
