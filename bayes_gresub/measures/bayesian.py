@@ -20,7 +20,7 @@ from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate
 from bayes_gresub.integration.halves import denoised
 from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
 from bayes_gresub.measures.bayesian_check import check_error
-from bayes_gresub.models.base import SAMPLERS, ClassData, ClassModel
+from bayes_gresub.models.base import SAMPLERS, ClassData, ClassModel, ClassPosterior
 from bayes_gresub.models.diagnostics import mcse
 from bayes_gresub.models.gaussian import GaussianClasses
 from bayes_gresub.models.model_check import check_model
@@ -303,8 +303,7 @@ class Bayesian(Measure):
         tune = _TUNE[self.sampler] if self.tune is None else self.tune
         settings = Settings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
         posterior = model.learn(data, self.sampler, settings, child(seed, POSTERIOR))
-        shape = posterior.draws.shape
-        probabilities, alpha = self._class_probabilities(data, shape, child(seed, CLASSES))
+        probabilities, alpha = self._class_probabilities(data, posterior, child(seed, CLASSES))
         self.posterior_ = posterior
         self._classes = FittedClasses(
             posterior=posterior,
@@ -322,14 +321,16 @@ class Bayesian(Measure):
         )
 
     def _class_probabilities(
-        self, data: ClassData, shape: tuple[int, int], seed: np.random.SeedSequence
+        self, data: ClassData, posterior: ClassPosterior, seed: np.random.SeedSequence
     ) -> tuple[Floats, Floats | None]:
         """Return class probabilities of every draw, and the concentration of their posterior where they are learned."""
-        c = data.n_classes
+        c, shape = data.n_classes, posterior.draws.shape
         if self.class_prior is not None:
             return np.broadcast_to(read_prior(self.class_prior, data.classes), (*shape, c)), None
         if self.sampling == "separate":
             return np.broadcast_to(data.counts / data.counts.sum(), (*shape, c)), None
+        if posterior.class_probabilities is not None:
+            return posterior.class_probabilities, None
         alpha = np.broadcast_to(np.asarray(self.class_concentration, dtype=float), c) + data.counts.astype(float)
         return np.random.default_rng(seed).dirichlet(alpha, size=shape), alpha
 

@@ -49,9 +49,12 @@ class ClassPosterior(ABC):
     Attributes
     ----------
     draws : ClassDraws
+    class_probabilities : ndarray of shape (chains, draws, c) or None
+        Where the model learns them itself.
     """
 
     draws: ClassDraws
+    class_probabilities: Floats | None = None
 
     def moments(self, region: Region) -> tuple[ClassMoments, Ints] | None:
         """Return posterior moments of the masses of regions and the class each region is given, or None."""

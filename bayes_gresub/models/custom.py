@@ -69,7 +69,8 @@ class PyMCClasses(ClassModel):
                 f"{', '.join(sorted(names))}. Add pm.Deterministic(name, ...) for what it calls otherwise."
             )
         found = sample_model(model, settings, seed)
-        return CustomPosterior(_container(dict(found.posterior), spreads[0], data, found.stats), model, seed)
+        draws = _container(dict(found.posterior), spreads[0], data, found.stats)
+        return CustomPosterior(draws, model, seed, found.posterior.get("class_probabilities"))
 
 
 class CustomPosterior(ClassPosterior):
@@ -77,10 +78,13 @@ class CustomPosterior(ClassPosterior):
 
     draws: ComponentDraws
 
-    def __init__(self, draws: ComponentDraws, model: Any, seed: np.random.SeedSequence) -> None:
+    def __init__(
+        self, draws: ComponentDraws, model: Any, seed: np.random.SeedSequence, class_probabilities: Floats | None
+    ) -> None:
         self.draws = draws
         self.model = model
         self.seed = seed
+        self.class_probabilities = class_probabilities
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> ClassDraws:
         """Let PyMC draw from the prior."""
@@ -114,6 +118,4 @@ def _container(posterior: dict[str, Floats], spread_name: str, data: ClassData |
         means, spread = means[:, :, :, None], np.expand_dims(spread, 3)
     used = {"means", "weights", "dof", "class_probabilities", *_SPREADS}
     hyper = {name: values for name, values in posterior.items() if name not in used and not name.endswith("__")}
-    if "class_probabilities" in posterior:
-        hyper["class_probabilities"] = posterior["class_probabilities"]
     return ComponentDraws(means, spread, weights, dof, hyper=hyper, stats=stats)

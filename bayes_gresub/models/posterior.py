@@ -246,7 +246,9 @@ def sampling_problems(fitted: FittedClasses) -> list[str]:
 
 
 def _hyper(name: str, values: Floats) -> tuple[tuple[str, ...], Floats]:
-    return (("feature",) if name == "center" else ()), values
+    if name == "center":
+        return ("feature",), values
+    return tuple(f"{name}_dim_{axis}" for axis in range(values.ndim - 2)), values
 
 
 def _wrapped(groups: Mapping[str, xr.Dataset]) -> Any:
