@@ -86,17 +86,25 @@ KINDS = {
 }
 
 
-def one(which: str, kind: str, d: int, n: int, repetition: int, prior: bg.Hierarchical) -> np.ndarray:
-    """Return (rules, 5): true error, estimate, both ends, posterior deviation."""
-    seed = np.random.SeedSequence([d, n, sorted(KINDS[which]).index(kind), which == "tuning", repetition])
-    population = TRUTHS[which](d, kind, np.random.default_rng(seed.spawn(1)[0]))
-    sample_seed, test_seed, own = seed.spawn(3)
-    X, y = population.sample(n, random_state=sample_seed)
-    measure = bg.Bayesian(bg.GaussianClasses("full", prior=prior), sampler="gibbs", draws=250, random_state=own)
+def some(which: str, kind: str, d: int, n: int, repetitions: range, prior: bg.Hierarchical) -> np.ndarray:
+    """Return (repetitions, rules, 5): true error, estimate, both ends, posterior deviation."""
+    seeds = [
+        np.random.SeedSequence([d, n, sorted(KINDS[which]).index(kind), which == "tuning", r]) for r in repetitions
+    ]
+    populations = [TRUTHS[which](d, kind, np.random.default_rng(seed.spawn(1)[0])) for seed in seeds]
+    children = [seed.spawn(3) for seed in seeds]
+    samples = [p.sample(n, random_state=own[0]) for p, own in zip(populations, children, strict=True)]
+    measure = bg.Bayesian(bg.GaussianClasses("full", prior=prior), sampler="gibbs", draws=250)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="the chains hold only")
-        measure.fit(X, y)
-    X_test, y_test = population.sample(N_TEST, random_state=test_seed)
+        # A few of a thousand short chains may mix slowly.
+        warnings.filterwarnings("ignore", category=UserWarning)
+        fitted = measure.fit_many(samples, random_states=[own[2] for own in children])
+    return np.array([judged(*each) for each in zip(populations, samples, fitted, children, strict=True)])
+
+
+def judged(population: bg.datasets.Gaussian, sample: tuple, measure: bg.Bayesian, seeds: list) -> np.ndarray:
+    X, y = sample
+    X_test, y_test = population.sample(N_TEST, random_state=seeds[1])
     rows = []
     for name, rule in RULES.items():
         classifier = rule.fit(X, y)
@@ -118,9 +126,10 @@ def cell(
     file = None if folder is None else folder / f"{which}-{kind.replace(' ', '-')}-{d}-{n}.npy"
     done = np.load(file) if file is not None and file.exists() else np.empty((0, len(RULES), 5))
     while len(done) < repetitions:
-        wanted = range(len(done), min(repetitions, len(done) + 4 * AT_ONCE))
-        found = Parallel(n_jobs=2)(delayed(one)(which, kind, d, n, r, prior) for r in wanted)
-        done = np.concatenate([done, found])
+        begin, end = len(done), min(repetitions, len(done) + 4 * AT_ONCE)
+        blocks = [range(first, min(end, first + AT_ONCE)) for first in range(begin, end, AT_ONCE)]
+        found = Parallel(n_jobs=2)(delayed(some)(which, kind, d, n, block, prior) for block in blocks)
+        done = np.concatenate([done, *found])
         if file is not None:
             np.save(file, done)
     return done[:repetitions]

@@ -72,10 +72,13 @@ class Measure(BaseEstimator, ABC):
     def fit_part(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Self:
         """Learn the measure from a validated sample, or a part of one, which may then lack some of its classes."""
         self._learn(sample, weighted, seed)
+        self._remember(sample)
+        return self
+
+    def _remember(self, sample: Sample) -> None:
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
         self._sample = sample
-        return self
 
     @abstractmethod
     def error(

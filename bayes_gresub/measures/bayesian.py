@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
@@ -11,32 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_gresub.checks import check_jobs, check_name, check_whole
-from bayes_gresub.classifiers.inputs import Labels, Sample
+from bayes_gresub.checks import check_whole
+from bayes_gresub.classifiers.inputs import Labels
 from bayes_gresub.classifiers.regions import Region, decision_region
-from bayes_gresub.components import Floats
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate
 from bayes_gresub.integration.halves import denoised
-from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
+from bayes_gresub.measures.base import MeasuredValue, PointFunction
 from bayes_gresub.measures.bayesian_check import check_error
-from bayes_gresub.models.base import SAMPLERS, ClassData, ClassModel, ClassPosterior
+from bayes_gresub.measures.model_measure import ModelMeasure
+from bayes_gresub.models.base import ClassModel
 from bayes_gresub.models.diagnostics import mcse
-from bayes_gresub.models.gaussian import GaussianClasses
 from bayes_gresub.models.model_check import check_model
 from bayes_gresub.models.moments import conditional_mse
-from bayes_gresub.models.nuts import Settings, choose_backend
-from bayes_gresub.models.posterior import FittedClasses, joint_confusion, sampling_problems
+from bayes_gresub.models.posterior import joint_confusion
 from bayes_gresub.models.verdict import Verdict
-from bayes_gresub.readings import error_mass, read_prior, standard_error
+from bayes_gresub.readings import error_mass
 from bayes_gresub.rendering import NO_SPACE
-from bayes_gresub.seeds import CHECKS, CLASSES, DRAWS, POSTERIOR, Seed, child
+from bayes_gresub.seeds import CHECKS, DRAWS, Seed, child
 
-_TUNE = {"nuts": 1000, "gibbs": 200, "conjugate": 0}
 _REPLICATES = 8
 
 
-class Bayesian(Measure):
+class Bayesian(ModelMeasure):
     r"""A posterior over the law of (x, y): the error of a classifier then has a posterior too.
 
     With a model of the class densities, its posterior draws theta_s, and class probabilities pi_s,
@@ -103,8 +99,6 @@ class Bayesian(Measure):
     (True, True)
     """
 
-    has_draws = True
-
     def __init__(
         self,
         model: ClassModel | Callable[..., Any] | None = None,
@@ -135,18 +129,6 @@ class Bayesian(Measure):
         self.n_jobs = n_jobs
         self.progress = progress
         self.random_state = random_state
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Bayesian:
-        """Sample the posterior; sampling problems warn. `sample_weight` is refused: a likelihood counts points."""
-        if sample_weight is not None:
-            raise ValueError(
-                "a Bayesian measure takes no sample_weight: its likelihood counts points. Give class_prior for other "
-                "class probabilities, or use a measure without a model."
-            )
-        super().fit(X, y)
-        for problem in sampling_problems(self._classes):
-            warnings.warn(problem, UserWarning, stacklevel=2)
-        return self
 
     def error(
         self,
@@ -269,13 +251,13 @@ class Bayesian(Measure):
         return form.restore(points, form.feature_names), self.classes_[codes]
 
     def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
-        """Return the posterior predictive mean of `loss(X, y)`, from one pair for every posterior draw, many times."""
+        """Return the posterior predictive mean of `loss(X, y)`, from eight pairs for every posterior draw."""
         fitted = self._fitted()
         seed = child(self._seed(random_state), DRAWS)
         form = self._fitted_sample().format
         total = int(np.prod(fitted.draws.shape))
         self._need_probabilities()
-        values = np.empty(_REPLICATES)
+        values = np.zeros(total)
         for r in range(_REPLICATES):
             points, codes = fitted.pairs(np.arange(total), np.random.default_rng(child(seed, r)))
             found = np.asarray(loss(form.restore(points, form.feature_names), self.classes_[codes]), dtype=float)
@@ -284,73 +266,12 @@ class Bayesian(Measure):
                     f"loss(X, y) must return one finite number per point; got shape {found.shape} for {total} points"
                     f"{'' if np.isfinite(found).all() else ', some of them not finite'}."
                 )
-            values[r] = found.mean()
-        return MeasuredValue(float(values.mean()), standard_error(values))
-
-    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        model = self._model()
-        data = ClassData(sample.features, sample.codes, sample.classes, sample.format.feature_names)
-        empty = [label for label, count in zip(sample.classes.tolist(), data.counts, strict=True) if not count]
-        if empty:
-            raise ValueError(f"a model of the classes needs points of each; got none of {empty}. Fit with all classes.")
-        if self.sampler not in model.samplers:
-            model.check(data, self.sampler)
-            raise ValueError(
-                f"sampler must be one of {', '.join(map(repr, model.samplers))} for {type(model).__name__}; "
-                f"got {self.sampler!r}."
-            )
-        model.check(data, self.sampler)
-        tune = _TUNE[self.sampler] if self.tune is None else self.tune
-        settings = Settings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
-        posterior = model.learn(data, self.sampler, settings, child(seed, POSTERIOR))
-        probabilities, alpha = self._class_probabilities(data, posterior, child(seed, CLASSES))
-        self.posterior_ = posterior
-        self._classes = FittedClasses(
-            posterior=posterior,
-            model=model,
-            data=data,
-            probabilities=probabilities,
-            concentration=alpha,
-            attrs={
-                "model": describe(model),
-                "prior": _in_words(getattr(model, "prior", "")),
-                "sampler": self.sampler,
-                "backend": choose_backend(self.backend) if self.sampler == "nuts" else "",
-                "seed": str(seed.entropy),
-            },
-        )
-
-    def _class_probabilities(
-        self, data: ClassData, posterior: ClassPosterior, seed: np.random.SeedSequence
-    ) -> tuple[Floats, Floats | None]:
-        """Return class probabilities of every draw, and the concentration of their posterior where they are learned."""
-        c, shape = data.n_classes, posterior.draws.shape
-        if self.class_prior is not None:
-            return np.broadcast_to(read_prior(self.class_prior, data.classes), (*shape, c)), None
-        if self.sampling == "separate":
-            return np.broadcast_to(data.counts / data.counts.sum(), (*shape, c)), None
-        if posterior.class_probabilities is not None:
-            return posterior.class_probabilities, None
-        alpha = np.broadcast_to(np.asarray(self.class_concentration, dtype=float), c) + data.counts.astype(float)
-        return np.random.default_rng(seed).dirichlet(alpha, size=shape), alpha
+            values += found / _REPLICATES
+        return MeasuredValue(float(values.mean()), float(mcse(values.reshape(fitted.draws.shape))))
 
     def _region(self, classifier: Any, seed: np.random.SeedSequence) -> Region:
         sample = self._fitted_sample()
         return decision_region(classifier, self.classes_, sample.format, sample.features, seed)[0]
-
-    def _model(self) -> ClassModel:
-        if self.model is None:
-            return GaussianClasses()
-        if isinstance(self.model, ClassModel):
-            return self.model
-        if isinstance(self.model, type) or not callable(self.model):
-            raise TypeError(
-                f"model must be a class model such as GaussianClasses() or a function that builds a pm.Model; "
-                f"got {self.model!r}."
-            )
-        from bayes_gresub.models.custom import PyMCClasses
-
-        return PyMCClasses(self.model)
 
     def _need_probabilities(self) -> None:
         if self.sampling == "separate" and self.class_prior is None:
@@ -358,29 +279,3 @@ class Bayesian(Measure):
                 "pairs (x, y) need the class probabilities, which sampling='separate' does not learn. Give class_prior "
                 "to the measure."
             )
-
-    def _fitted(self) -> FittedClasses:
-        self._fitted_sample()
-        return self._classes
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_name(self.sampler, SAMPLERS, "sampler")
-        check_whole(self.draws, "draws", 10)
-        check_whole(self.chains, "chains", 1)
-        if self.tune is not None:
-            check_whole(self.tune, "tune", 0)
-        check_whole(self.n_points, "n_points", 2)
-        check_jobs(self.n_jobs)
-        if self.sampler == "nuts":
-            choose_backend(self.backend)
-        concentration = np.asarray(self.class_concentration)
-        if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():
-            raise ValueError(f"class_concentration must hold numbers above 0; got {self.class_concentration!r}.")
-        self._model()
-
-
-def _in_words(prior: Any) -> str:
-    if isinstance(prior, list | tuple):
-        return "; ".join(_in_words(one) for one in prior)
-    return str(prior) if isinstance(prior, str) else " ".join(repr(prior).split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -84,6 +85,12 @@ class ClassModel(BaseEstimator, ABC):
     @abstractmethod
     def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Return the posterior; `check` has passed."""
+
+    def learn_many(
+        self, data: Sequence[ClassData], sampler: str, settings: Settings, seeds: Sequence[np.random.SeedSequence]
+    ) -> list[ClassPosterior]:
+        """Return the posteriors of several samples, the same as one by one."""
+        return [self.learn(one, sampler, settings, seed) for one, seed in zip(data, seeds, strict=True)]
 
     def null(self, data: ClassData, posterior: ClassPosterior, code: int) -> Any:
         """Return a function (n_sims, rng) -> (n_sims, n_y, d) that simulates a class under the fitted model."""

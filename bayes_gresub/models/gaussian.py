@@ -101,6 +101,8 @@ class GaussianClasses(ClassModel):
 
     def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Sample means and covariances."""
+        if sampler == "gibbs":
+            return self.learn_many([data], sampler, settings, [seed])[0]
         form = structure(self.covariance)
         units = self._coordinates(data)
         statistics = form.statistics(units.inward(data.features), data.codes, data.n_classes)
@@ -112,11 +114,26 @@ class GaussianClasses(ClassModel):
             else:
                 draws = _by_nuts(form, statistics, prior, units, settings, seed)
             return GaussianPosterior(draws, form, units, prior, law)
-        if sampler == "gibbs":
-            draws = _by_gibbs(form, statistics, prior, units, settings, seed)
-        else:
-            draws = _by_nuts(form, statistics, prior, units, settings, seed)
+        draws = _by_nuts(form, statistics, prior, units, settings, seed)
         return GaussianPosterior(draws, form, units, prior, None)
+
+    def learn_many(
+        self, data: Sequence[ClassData], sampler: str, settings: Settings, seeds: Sequence[np.random.SeedSequence]
+    ) -> list[ClassPosterior]:
+        """Run the Gibbs chains of all samples side by side; they must have as many features and classes."""
+        if sampler != "gibbs":
+            return super().learn_many(data, sampler, settings, seeds)
+        form = structure(self.covariance)
+        units = [self._coordinates(one) for one in data]
+        prior = self._prior_in(units[0], data[0])
+        if not isinstance(prior, HierarchicalNumbers):
+            raise AssertionError("Gibbs sampling is for the hierarchical prior")
+        statistics = [
+            form.statistics(u.inward(one.features), one.codes, one.n_classes)
+            for u, one in zip(units, data, strict=True)
+        ]
+        drawn = _by_gibbs(form, statistics, prior, units, settings, seeds)
+        return [GaussianPosterior(draws, form, u, prior, None) for draws, u in zip(drawn, units, strict=True)]
 
     def null(self, data: ClassData, posterior: ClassPosterior, code: int) -> Any:
         """Simulate normal points; no statistic of the check depends on where and how large the class is."""
@@ -213,26 +230,31 @@ def _exact(
 
 def _by_gibbs(
     form: CovarianceStructure,
-    statistics: Statistics,
+    statistics: Sequence[Statistics],
     prior: HierarchicalNumbers,
-    units: Coordinates,
+    units: Sequence[Coordinates],
     settings: Settings,
-    seed: np.random.SeedSequence,
-) -> ComponentDraws:
+    seeds: Sequence[np.random.SeedSequence],
+) -> list[ComponentDraws]:
+    """Return the draws of each sample; chains are numbered within samples, so that none depends on the others."""
     chains = settings.chains
-    side_by_side = Statistics(
-        *(
-            np.broadcast_to(part, (chains, *part.shape))
-            for part in (statistics.counts, statistics.means, statistics.scatter)
-        )
-    )
-    generators = [np.random.default_rng(child(seed, chain)) for chain in range(chains)]
+
+    def stacked(name: str) -> Floats:
+        return np.repeat(np.stack([getattr(one, name) for one in statistics]), chains, axis=0)
+
+    together = Statistics(stacked("counts"), stacked("means"), stacked("scatter"))
+    generators = [np.random.default_rng(child(seed, chain)) for seed in seeds for chain in range(chains)]
     with ticking(settings.tune + settings.draws, "gibbs", settings.progress) as tick:
-        found = gibbs(form, side_by_side, prior, generators, settings.draws, settings.tune, tick=tick)
-    shape = found.log_strength.shape
-    drawn = GaussianDraws(found.means, found.spread, found.spread)
-    hyper = {"center": units.outward(found.center), "log_strength": found.log_strength}
-    return container(form, drawn, units, shape, hyper=hyper, notes=interruption(shape[1], settings))
+        found = gibbs(form, together, prior, generators, settings.draws, settings.tune, tick=tick)
+    result = []
+    for number, own in enumerate(units):
+        rows = slice(number * chains, (number + 1) * chains)
+        shape = found.log_strength[rows].shape
+        drawn = GaussianDraws(found.means[rows], found.spread[rows], found.spread[rows])
+        hyper = {"center": own.outward(found.center[rows]), "log_strength": found.log_strength[rows]}
+        notes = interruption(shape[1], settings)
+        result.append(container(form, drawn, own, shape, hyper=hyper, notes=notes))
+    return result
 
 
 def _by_nuts(
