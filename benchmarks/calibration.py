@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from functools import partial
 
 import matplotlib
 import numpy as np
@@ -25,6 +24,8 @@ matplotlib.use("Agg")
 D, COUNTS = 2, (15, 25)
 RANKED = 100
 """Draws that a true value is ranked among, after thinning to nearly independent ones."""
+
+AT_ONCE = 50
 
 LOCATION, SCALE = np.array([1.0, -2.0]), np.array([2.0, 0.5])
 FIXED = bg.NormalInverseWishart(mean=[1.0, -2.0], strength=2.0, dof=7.0, scale=[[12.0, 1.0], [1.0, 1.5]])
@@ -53,33 +54,37 @@ def from_prior(
     return np.array(means), covariances
 
 
-def ranks(sampler: str, repetition: int) -> tuple[float, float]:
-    """Return the ranks of the true error and the true log-likelihood among RANKED draws, from 0 to RANKED."""
+def ranks(sampler: str, repetitions: range) -> np.ndarray:
+    """Return the ranks of the true error and the true log-likelihood among RANKED draws, shape (repetitions, 2)."""
     prior, settings = SAMPLERS[sampler]
-    rng = np.random.default_rng([sorted(SAMPLERS).index(sampler), repetition])
-    means, covariances = from_prior(prior, rng)
     y = np.repeat([0, 1], COUNTS)
-    X = np.stack([rng.multivariate_normal(means[k], covariances[k]) for k in y])
-    measure = bg.Bayesian(
-        bg.GaussianClasses("full", prior=prior), class_prior=[0.5, 0.5], random_state=repetition, **settings
-    )
+    truths, samples = [], []
+    for repetition in repetitions:
+        rng = np.random.default_rng([sorted(SAMPLERS).index(sampler), repetition])
+        means, covariances = from_prior(prior, rng)
+        truths.append((means, covariances))
+        samples.append((np.stack([rng.multivariate_normal(means[k], covariances[k]) for k in y]), y))
+    measure = bg.Bayesian(bg.GaussianClasses("full", prior=prior), class_prior=[0.5, 0.5], **settings)
     with warnings.catch_warnings():
         # One chain in many mixes slowly; calibration would show it.
         warnings.filterwarnings("ignore", category=UserWarning)
-        measure.fit(X, y)
+        fitted = measure.fit_many(samples, random_states=list(repetitions))
+    found = [_ranks(*each) for each in zip(truths, samples, fitted, strict=True)]
+    return np.array(found)
+
+
+def _ranks(truth: tuple, sample: tuple, measure: bg.Bayesian) -> tuple[int, int]:
+    (means, covariances), (X, y) = truth, sample
     rule = LinearDiscriminantAnalysis().fit(X, y)
     estimate = measure.error(rule)
     a, b = rule.coef_[0], rule.intercept_[0]
     sides = [stats.norm.cdf((1 - 2 * k) * (a @ means[k] + b) / np.sqrt(a @ covariances[k] @ a)) for k in (0, 1)]
-    log_likelihood = sum(
-        stats.multivariate_normal(means[k], covariances[k]).logpdf(X[y == k]).sum() for k in (0, 1)
-    ) + len(y) * np.log(0.5)
+    densities = [stats.multivariate_normal(means[k], covariances[k]).logpdf(X[y == k]).sum() for k in (0, 1)]
     drawn = estimate.posterior.log_likelihood().sum(axis=2).reshape(-1)
     step = len(drawn) // RANKED
     thinned = estimate.draws[::step][:RANKED], drawn[::step][:RANKED]
-    return tuple(
-        float((values < true).sum()) for values, true in zip(thinned, (np.mean(sides), log_likelihood), strict=True)
-    )
+    true = np.mean(sides), sum(densities) + len(y) * np.log(0.5)
+    return int((thinned[0] < true[0]).sum()), int((thinned[1] < true[1]).sum())
 
 
 def band(n: int, level: float = 0.95, simulations: int = 4000) -> tuple[np.ndarray, np.ndarray]:
@@ -97,9 +102,9 @@ def band(n: int, level: float = 0.95, simulations: int = 4000) -> tuple[np.ndarr
     return stats.binom.ppf(gamma / 2, n, z) / n, stats.binom.isf(gamma / 2, n, z) / n
 
 
-def is_inside(found: np.ndarray) -> bool:
+def is_inside(found: np.ndarray, level: float = 0.95) -> bool:
     """Return whether the ECDF of ranks stays inside the band."""
-    low, high = band(len(found))
+    low, high = band(len(found), level)
     ecdf = _ecdf(found)
     return bool(((low <= ecdf) & (ecdf <= high)).all())
 
@@ -110,9 +115,8 @@ def _ecdf(found: np.ndarray) -> np.ndarray:
 
 def run(sampler: str, repetitions: int, n_jobs: int = 1) -> np.ndarray:
     """Return ranks of shape (repetitions, 2)."""
-    if n_jobs == 1:
-        return np.array([ranks(sampler, r) for r in range(repetitions)])
-    return np.array(Parallel(n_jobs=n_jobs)(delayed(partial(ranks, sampler))(r) for r in range(repetitions)))
+    blocks = [range(begin, min(repetitions, begin + AT_ONCE)) for begin in range(0, repetitions, AT_ONCE)]
+    return np.concatenate(Parallel(n_jobs=n_jobs)(delayed(ranks)(sampler, block) for block in blocks))
 
 
 def main(repetitions: dict[str, int]) -> None:

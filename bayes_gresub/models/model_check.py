@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.models.class_fit import FEWEST_POINTS, fit_of_classes
-from bayes_gresub.models.class_fit_power import power_in_words
+from bayes_gresub.models.class_fit_power import power
 from bayes_gresub.models.covariance_test import covariance_p_value
 from bayes_gresub.models.diagnostics import ess, rhat
 from bayes_gresub.models.discrete import DiscreteClasses
@@ -93,9 +93,19 @@ def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence, level: flo
         sentence = f"No class departs visibly from the {_name(model)} model (p={found.p_value:.3f})."
     findings = [Finding("fit", bool(found.misfits), sentence, numbers)]
     if gaussian:
-        least = int(data.counts[checked].min())
-        findings.append(Finding("power", False, power_in_words(least, data.features.shape[1]), {"n_points": least}))
+        findings.append(power_finding(int(data.counts[checked].min()), data.features.shape[1]))
     return findings
+
+
+def power_finding(n_points: int, d: int) -> Finding:
+    """Say what the test of fit would miss in a class of this size; the shares are in the numbers."""
+    seen = power(max(n_points, 15), max(d, 2))
+    missed = [name for name, share in seen.items() if share < 0.5]
+    found = [name for name, share in seen.items() if share >= 0.8]
+    parts = [f"would miss in most samples: {', '.join(missed)}"] if missed else []
+    parts += [f"would see in 8 of 10 or more: {', '.join(found)}"] if found else []
+    sentence = f"With {n_points} points in {d} features the test of fit {'; it '.join(parts)}."
+    return Finding("power", False, sentence + (" Look at histograms too." if missed else ""), seen)
 
 
 def covariance_finding(fitted: FittedClasses, rng: np.random.Generator, level: float) -> Finding:
