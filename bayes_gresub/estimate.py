@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayes_gresub.classifiers.inputs import Labels
 from bayes_gresub.components import Floats
+from bayes_gresub.computation import Computation
 from bayes_gresub.intervals import Interval, Support, check_level, shortest, support_from_dict
 from bayes_gresub.readings import (
     class_errors,
@@ -38,39 +39,6 @@ NO_INTERVAL_ELSEWHERE = (
     "whether the points passed as X are independent of the classifier is not known here. If they are, and the measure "
     "is Empirical, a binomial interval for the number misclassified holds"
 )
-
-
-@dataclass(frozen=True)
-class Computation:
-    """How an estimate was computed.
-
-    Attributes
-    ----------
-    estimator : str
-        The measure or resampler with its parts.
-    method : str
-        The integration method in words.
-    exact : bool
-        False where points were sampled.
-    space : str
-        The space in which widths and neighbours were measured.
-    n_predicted : int
-        Points that were classified: the points that the measure is centred at, and those sampled about them.
-    n_replicates : int
-        Independent replicates behind the standard error; 1 where exact.
-    seconds : float
-    n_refits : int
-        Times that the rule was trained; 0 for a measure.
-    """
-
-    estimator: str
-    method: str
-    exact: bool
-    space: str
-    n_predicted: int
-    n_replicates: int
-    seconds: float
-    n_refits: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +71,8 @@ class ErrorEstimate:
         What else an estimator found, such as the no-information rate of the bootstrap.
     draws_std_error : float or None
         Monte-Carlo standard error of the mean of posterior draws, which depend on each other.
+    exact_sd : float or None
+        Posterior standard deviation of the error where it has a closed form.
     posterior : object or None
         What `to_inference_data` is made of, where there is a posterior; it is not kept by `to_dict`.
 
@@ -132,6 +102,7 @@ class ErrorEstimate:
     no_std_error: str = ""
     details: Mapping[str, float] = field(default_factory=dict)
     draws_std_error: float | None = None
+    exact_sd: float | None = None
     posterior: Any = None
 
     @property
@@ -186,6 +157,14 @@ class ErrorEstimate:
         return error_mass(self.confusion_draws)
 
     @property
+    def posterior_sd(self) -> float | None:
+        """Return the posterior standard deviation of the error, exact where it is known; None without a posterior."""
+        draws = self.draws
+        if draws is None or self.exact_sd is not None:
+            return self.exact_sd
+        return float(draws.std())
+
+    @property
     def balanced_error(self) -> float:
         """Return the mean of the per-class errors of the classes with mass."""
         return float(np.nanmean(class_errors(self._confusions().mean(axis=0))))
@@ -231,6 +210,7 @@ class ErrorEstimate:
             point_weights=None,
             prior_known=True,
             draws_std_error=None,
+            exact_sd=None,
             no_std_error="it was that of other class probabilities" if self.draws_std_error is not None else "",
             posterior=None,
             support=None,
@@ -293,7 +273,7 @@ class ErrorEstimate:
         if self.posterior is None:
             raise ValueError(
                 "there is no posterior to hand to ArviZ: this estimate was not made by a Bayesian measure, or was read "
-                "back from a file."
+                "back from a file, or has other class probabilities than the measure (give it class_prior instead)."
             )
         return self.posterior.to_inference_data(self, **groups)
 
@@ -320,6 +300,7 @@ class ErrorEstimate:
             "no_std_error": self.no_std_error,
             "details": dict(self.details),
             "draws_std_error": self.draws_std_error,
+            "exact_sd": self.exact_sd,
         }
 
     @classmethod
@@ -341,6 +322,7 @@ class ErrorEstimate:
             no_std_error=data["no_std_error"],
             details=data["details"],
             draws_std_error=data["draws_std_error"],
+            exact_sd=data["exact_sd"],
         )
 
     def to_json(self) -> str:

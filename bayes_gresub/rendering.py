@@ -46,6 +46,8 @@ def _rows(estimate: ErrorEstimate) -> list[tuple[str, str]]:
         interval = estimate.interval()
         of = "" if interval.target == estimate.estimand else f", of the {interval.target}"
         rows.append(("95% interval", f"{interval.low:.4f} to {interval.high:.4f}, {interval.method}{of}"))
+        if estimate.posterior_sd is not None:
+            rows.append(("posterior sd", f"{estimate.posterior_sd:.4f}"))
     if estimate.replicate_confusions is not None:
         parts = [f"{label}: {error:.4f}" for label, error in estimate.per_class.items()]
         shown = parts if len(parts) <= 10 else [*parts[:9], f"... {len(parts)} classes"]

@@ -45,6 +45,7 @@ LAYERS = [
         "scaling",
         "description",
         "intervals",
+        "computation",
         "rendering",
         "estimate",
         "classifiers",

@@ -226,7 +226,7 @@ def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state
         "the model and its prior hold",
     )
     probability = float((gaps < 0).mean() + 0.5 * (gaps == 0).mean())
-    return ClassifierComparison((one, other), float(gaps.mean()), interval, None, probability)
+    return ClassifierComparison((one, other), one.value - other.value, interval, None, probability)
 
 
 def _bonett_price(only_first: int, only_second: int, n: int, level: float) -> tuple[float, float]:

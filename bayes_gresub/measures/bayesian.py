@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from bayes_gresub.checks import check_whole
 from bayes_gresub.classifiers.inputs import Labels
 from bayes_gresub.classifiers.regions import Region, decision_region
+from bayes_gresub.computation import Computation
 from bayes_gresub.description import describe
-from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate
+from bayes_gresub.estimate import THIS_CLASSIFIER, ErrorEstimate
 from bayes_gresub.integration.halves import denoised
 from bayes_gresub.measures.base import MeasuredValue, PointFunction
 from bayes_gresub.measures.bayesian_check import check_error
@@ -166,8 +167,7 @@ class Bayesian(ModelMeasure):
         moments = fitted.moments(region)
         chains = fitted.draws.shape
         mean = confusions.mean(axis=0)[None] if moments is None else moments.confusion[None]
-        noisy = error_mass(joint_confusion(raw, probabilities, region.n_classes)).reshape(chains)
-        spread = float(error_mass(confusions).std()) if moments is None else float(np.sqrt(moments.variance))
+        noise = float(mcse(error_mass(joint_confusion(raw, probabilities, region.n_classes)).reshape(chains)))
         how = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
         return ErrorEstimate(
             classes=region.classes,
@@ -185,8 +185,9 @@ class Bayesian(ModelMeasure):
             replicate_confusions=mean,
             prior_known=self.sampling == "mixture" or self.class_prior is not None,
             confusion_draws=confusions,
-            details={"posterior_sd": spread},
-            draws_std_error=float(mcse(noisy)) if moments is None else None,
+            draws_std_error=noise if moments is None and np.isfinite(noise) else None,
+            no_std_error="" if moments is not None or np.isfinite(noise) else "the chains are too short",
+            exact_sd=None if moments is None else float(np.sqrt(moments.variance)),
             posterior=replace(fitted, halves=mass.values if len(mass.values) > 1 else None),
         )
 
@@ -228,12 +229,16 @@ class Bayesian(ModelMeasure):
         classifier : fitted object with `predict`
             The classifier that the estimate is of.
         """
-        own = self.error(classifier)
+        if not isinstance(estimate, ErrorEstimate | int | float | np.number) or isinstance(estimate, bool):
+            raise TypeError(f"estimate must be an ErrorEstimate or a number; got {estimate!r}.")
         value = float(estimate)
         internal = estimate.internal_variance if isinstance(estimate, ErrorEstimate) else 0.0
+        if not np.isfinite(value):
+            raise ValueError(f"estimate must be a finite number; got {value}.")
         if np.isnan(internal):
             raise ValueError("the internal variance of this estimate is unknown; pass its value as a number instead.")
-        return conditional_mse(own.value, own.details["posterior_sd"] ** 2, value, internal)
+        own = self.error(classifier)
+        return conditional_mse(own.value, (own.posterior_sd or 0.0) ** 2, value, internal)
 
     def to_inference_data(self, **groups: Any) -> Any:
         """Return the posterior of all parameters for ArviZ; see `FittedClasses.to_inference_data`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from bayes_gresub.checks import check_jobs, check_name, check_whole
+from bayes_gresub.checks import check_jobs, check_name, check_whole, warn_user
 from bayes_gresub.classifiers.inputs import Sample, read_sample
 from bayes_gresub.components import Floats
 from bayes_gresub.description import describe
@@ -49,7 +48,7 @@ class ModelMeasure(Measure):
                 "class probabilities, or use a measure without a model."
             )
         super().fit(X, y)
-        self._warn(stacklevel=3)
+        self._warn()
         return self
 
     def fit_many(
@@ -67,6 +66,10 @@ class ModelMeasure(Measure):
             One per sample; by default each has the measure's own.
         """
         states = [self.random_state] * len(samples) if random_states is None else list(random_states)
+        if len(states) != len(samples):
+            raise ValueError(f"random_states must have one for each of {len(samples)} samples; got {len(states)}.")
+        if not samples:
+            return []
         copies: list[Self] = [clone(self).set_params(random_state=state) for state in states]
         read = []
         for (X, y), copy in zip(samples, copies, strict=True):
@@ -86,7 +89,7 @@ class ModelMeasure(Measure):
         for copy, sample, own, posterior, seed in zip(copies, read, data, found, seeds, strict=True):
             copy._keep(own, posterior, seed)
             copy._remember(sample)
-            copy._warn(stacklevel=3)
+            copy._warn()
         return copies
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
@@ -101,6 +104,11 @@ class ModelMeasure(Measure):
         empty = [label for label, count in zip(sample.classes.tolist(), data.counts, strict=True) if not count]
         if empty:
             raise ValueError(f"a model of the classes needs points of each; got none of {empty}. Fit with all classes.")
+        if np.shape(self.class_concentration) not in ((), (data.n_classes,)):
+            raise ValueError(
+                f"class_concentration must be a number or one for each of {data.n_classes} classes; "
+                f"got shape {np.shape(self.class_concentration)}."
+            )
         model.check(data, self.sampler)
         if self.sampler not in model.samplers:
             raise ValueError(
@@ -160,9 +168,9 @@ class ModelMeasure(Measure):
 
         return PyMCClasses(self.model)
 
-    def _warn(self, stacklevel: int) -> None:
+    def _warn(self) -> None:
         for problem in sampling_problems(self._classes):
-            warnings.warn(problem, UserWarning, stacklevel=stacklevel)
+            warn_user(problem)
 
     def _fitted(self) -> FittedClasses:
         self._fitted_sample()

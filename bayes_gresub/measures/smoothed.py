@@ -14,11 +14,11 @@ from bayes_gresub.checks import check_jobs, check_whole
 from bayes_gresub.classifiers.inputs import Labels, Sample, encode_labels, read_features, read_labels, read_weights
 from bayes_gresub.classifiers.regions import decision_region
 from bayes_gresub.components import Components, Floats, Ints
+from bayes_gresub.computation import Computation
 from bayes_gresub.estimate import (
     NO_INTERVAL,
     NO_INTERVAL_ELSEWHERE,
     THIS_CLASSIFIER,
-    Computation,
     ErrorEstimate,
 )
 from bayes_gresub.integration.mass import Mass, joint, mass

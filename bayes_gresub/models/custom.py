@@ -101,7 +101,9 @@ def _container(posterior: dict[str, Floats], spread_name: str, data: ClassData |
     means = posterior["means"]
     weights, dof = posterior.get("weights"), posterior.get("dof")
     has_parts = means.ndim == 5
-    if means.ndim not in (4, 5) or (data is not None and means.shape[2] != data.n_classes):
+    if means.ndim not in (4, 5) or (
+        data is not None and (means.shape[2], means.shape[-1]) != (data.n_classes, data.features.shape[1])
+    ):
         needed = "" if data is None else f", with c={data.n_classes} and d={data.features.shape[1]}"
         raise ValueError(f"means must have shape (c, d) or (c, parts, d){needed}; got {means.shape[2:]}.")
     if has_parts != (weights is not None):
@@ -110,9 +112,14 @@ def _container(posterior: dict[str, Floats], spread_name: str, data: ClassData |
         )
     squared = posterior[spread_name]
     d = means.shape[-1]
-    if spread_name in ("covariance", "scale", "variance"):
+    owner = () if spread_name in ("covariance", "scale", "variance") else means.shape[2:-1]
+    inner = [(d,), ()] if spread_name.startswith("variance") else [(d, d)]
+    if squared.shape[2:] not in [(*owner, *one) for one in inner]:
+        wanted = " or ".join(str((*owner, *one)) for one in inner)
+        raise ValueError(f"{spread_name} must have shape {wanted}; got {squared.shape[2:]}.")
+    if not owner:
         squared = squared[:, :, None]
-    is_matrix = squared.shape[-2:] == (d, d) and spread_name[:8] not in ("variance",)
+    is_matrix = not spread_name.startswith("variance")
     spread: Floats = np.asarray(np.linalg.cholesky(squared) if is_matrix else np.sqrt(squared))
     if not has_parts:
         means, spread = means[:, :, :, None], np.expand_dims(spread, 3)

@@ -44,7 +44,7 @@ def ess(values: Floats) -> Floats:
     .. math:: \frac{m n}{-1 + 2 \sum_t (\rho_{2t} + \rho_{2t+1})}
 
     with the autocorrelations of the split chains combined, and the sum of pairs cut where a pair turns negative and
-    made monotone (Geyer 1992).
+    made monotone (Geyer 1992). NaN for fewer than four draws a chain.
 
     Examples
     --------
@@ -52,6 +52,8 @@ def ess(values: Floats) -> Floats:
     >>> bool(abs(ess(np.random.default_rng(0).normal(size=(4, 500))) / 2000 - 1) < 0.2)
     True
     """
+    if values.shape[1] < 4:
+        return np.full(values.shape[2:], np.nan)
     halves = _split(values)
     m, n = halves.shape[:2]
     rest = halves.shape[2:]

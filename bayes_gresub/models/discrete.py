@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayes_gresub.checks import warn_user
 from bayes_gresub.classifiers.regions import Region
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.integration.mass import Mass
@@ -84,11 +84,9 @@ class DiscreteClasses(ClassModel):
         _cells(data.features, levels)
         least = int(data.counts.min())
         if self.concentration * cells > 2 * least:
-            warnings.warn(
+            warn_user(
                 f"the prior counts as {self.concentration * cells:,.0f} points, the smallest class has {least}: the "
                 "prior rules the estimate. Join values, or lower concentration.",
-                UserWarning,
-                stacklevel=4,
             )
 
     def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
@@ -112,8 +110,13 @@ class DiscreteClasses(ClassModel):
         if self.levels is None:
             return [np.unique(column) for column in data.features.T]
         d = data.features.shape[1]
-        levels = [np.unique(np.asarray(one, dtype=float)) for one in self.levels]
-        if len(levels) != d or any(one.ndim != 1 or not len(one) for one in levels):
+        try:
+            levels = [np.unique(np.asarray(one, dtype=float)) for one in self.levels]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"levels must list the values of each feature, as numbers; got {self.levels!r}."
+            ) from error
+        if len(levels) != d or not all(len(one) for one in levels):
             raise ValueError(f"levels must list the values of each of {d} features; got {len(levels)} lists.")
         return levels
 
@@ -165,6 +168,10 @@ class TableDraws(ClassDraws):
     seed: np.random.SeedSequence
     kept: Floats | None = None
     _asked: list[tuple[Region, Ints]] = field(default_factory=list, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A classifier that was asked may not be picklable.
+        return {**self.__dict__, "_asked": []}
 
     @property
     def shape(self) -> tuple[int, int]:

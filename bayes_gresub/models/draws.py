@@ -127,36 +127,42 @@ class ComponentDraws(ClassDraws):
             found["dof"] = (("class",), self.dof)
         return found
 
-    def components(self) -> tuple[Components, Floats | None]:
-        """Return all components, in the order (draw, class, part), and the weights (draws, c, parts) of the parts."""
-        chains, draws, c, parts, d = self.means.shape
-        total, groups = chains * draws, self.spread.shape[2]
+    def components(self) -> Components:
+        """Return all components, in the order (class, part, draw).
+
+        Draws of one class must stand together: points are dealt to components in stretches of one Sobol' sequence, and
+        classes that take turns would each get a lopsided share of it.
+        """
+        total, c, parts = self._flat
+        groups, d = self.spread.shape[2], self.means.shape[-1]
         spread = self.spread.reshape(total * groups * parts, *self.spread.shape[4:])
         owner = np.arange(total * groups * parts).reshape(total, groups, parts)
-        group = np.broadcast_to(owner, (total, c, parts)).reshape(-1)
+        group = np.moveaxis(np.broadcast_to(owner, (total, c, parts)), 0, -1).reshape(-1)
+        means = np.moveaxis(self.means.reshape(total, c, parts, d), 0, 2).reshape(-1, d)
         law: Any = Normal()
         if self.dof is not None:
-            law = StudentT(np.repeat(self.dof.reshape(-1), parts))
-        weights = None if self.weights is None else self.weights.reshape(total, c, parts)
-        return Components(self.means.reshape(-1, d), spread, group, law), weights
+            law = StudentT(np.repeat(self.dof.reshape(total, c).T, parts, axis=0).reshape(-1))
+        return Components(means, spread, group, law)
 
     def region_mass(self, region: Region, n_points: int, seed: np.random.SeedSequence, n_jobs: int | None) -> Mass:
         """Integrate all components at once, exactly or in two halves."""
-        components, weights = self.components()
-        found = mass(components, region, n_points=n_points, seed=seed, n_jobs=n_jobs, replicates=HALVES)
-        values = found.values[0].reshape(found.values.shape[1], *self._flat, -1)
-        values = values[..., 0, :] if weights is None else np.einsum("rsykj,syk->rsyj", values, weights)
+        total, c, parts = self._flat
+        found = mass(self.components(), region, n_points=n_points, seed=seed, n_jobs=n_jobs, replicates=HALVES)
+        values = found.values[0].reshape(found.values.shape[1], c, parts, total, -1)
+        if self.weights is None:
+            values = values[:, :, 0].swapaxes(1, 2)
+        else:
+            values = np.einsum("ryksj,syk->rsyj", values, self.weights.reshape(total, c, parts))
         return Mass(values, found.method, found.exact, found.n_predicted)
 
     def points(self, draws: Ints, codes: Ints, rng: np.random.Generator) -> Floats:
         """Choose a part of each class by its weight, then a point of it."""
-        components, weights = self.components()
-        parts = self.means.shape[3]
+        total, c, parts = self._flat
         part = np.zeros(len(draws), dtype=np.intp)
-        if weights is not None:
-            edges = np.cumsum(weights[draws, codes], axis=1)[:, :-1]
+        if self.weights is not None:
+            edges = np.cumsum(self.weights.reshape(total, c, parts)[draws, codes], axis=1)[:, :-1]
             part = (rng.random((len(draws), 1)) > edges).sum(axis=1)
-        return components.draw((draws * self.n_classes + codes) * parts + part, rng)
+        return self.components().draw((codes * parts + part) * total + draws, rng)
 
     def log_density(self, points: Floats) -> Floats:
         r"""Return the log density of each class at points.

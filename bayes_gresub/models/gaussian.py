@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from bayes_gresub.checks import warn_user
 from bayes_gresub.classifiers.regions import Region
 from bayes_gresub.classifiers.shapes import Linear
 from bayes_gresub.components import Floats, Ints
@@ -311,17 +311,13 @@ def warn_of_few_points(data: ClassData, form: CovarianceStructure, sampler: str,
         )
     if form.name == "full" and (counts <= d).any():
         least = int(counts.argmin())
-        warnings.warn(
+        warn_user(
             f"class {data.classes[least].item()!r} has {int(counts[least])} points for a covariance matrix of {d} "
             "features: the prior then decides, and in simulations no interval was right. Use covariance='shared' "
             "or 'diagonal', or fewer features.",
-            UserWarning,
-            stacklevel=4,
         )
     elif form.name == "shared" and counts.sum() - len(counts) <= d:
-        warnings.warn(
+        warn_user(
             f"{int(counts.sum())} points are few for a covariance matrix of {d} features: the prior then decides. "
             "Use covariance='diagonal', or fewer features.",
-            UserWarning,
-            stacklevel=4,
         )

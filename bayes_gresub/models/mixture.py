@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from bayes_gresub.checks import check_whole
+from bayes_gresub.checks import check_whole, warn_user
 from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.densities import PART_CONCENTRATION, SEPARATION_SD, mixture_density
@@ -68,11 +67,9 @@ class MixtureClasses(ClassModel):
             )
         d = data.features.shape[1]
         if form.name == "full" and (data.counts < parts * (d + 1)).any():
-            warnings.warn(
+            warn_user(
                 f"the smallest class has {int(data.counts.min())} points for {parts} covariance matrices of {d} "
                 "features: the prior then decides. Use covariance='diagonal', fewer parts or fewer features.",
-                UserWarning,
-                stacklevel=4,
             )
         else:
             warn_of_few_points(data, form, sampler)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_gresub.checks import check_whole
 from bayes_gresub.classifiers.regions import Region
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.estimate import ErrorEstimate
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 HIGHEST_RHAT, ALARMING_RHAT = 1.01, 1.05
 LEAST_ESS, ALARMING_ESS = 400.0, 100.0
 """What `check` asks for (Vehtari et al. 2021), and what `fit` warns of: beyond that intervals are unreliable."""
+
+FEWEST_DRAWS = 10
+"""Per chain, for diagnostics to mean anything."""
 
 _PACKAGES = ("bayes_gresub", "numpy", "pymc", "nutpie", "arviz")
 
@@ -137,6 +141,8 @@ class FittedClasses:
         """
         import xarray as xr
 
+        if prior:
+            check_whole(prior, "prior", 0)
         seed = seed_sequence(random_state)
         groups: dict[str, xr.Dataset] = {"posterior": self._posterior(estimate)}
         if self.draws.stats:
@@ -234,6 +240,8 @@ def sampling_problems(fitted: FittedClasses) -> list[str]:
         )
     if not draws.hyper and not draws.stats:
         return found
+    if draws.shape[1] < FEWEST_DRAWS:
+        return [*found, f"the chains of {draws.shape[1]} draws are too short to tell whether they agree. Raise draws."]
     watched, _ = fitted.watched()
     high, few = float(np.max(rhat(watched))), float(np.min(ess(watched)))
     if high > ALARMING_RHAT:

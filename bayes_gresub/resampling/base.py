@@ -18,8 +18,9 @@ from bayes_gresub.classifiers.inputs import Sample, read_sample
 from bayes_gresub.classifiers.regions import check_predict
 from bayes_gresub.classifiers.training import check_rule, read_for_rule, weight_argument
 from bayes_gresub.components import Floats, Ints
+from bayes_gresub.computation import Computation
 from bayes_gresub.description import describe
-from bayes_gresub.estimate import Computation, ErrorEstimate
+from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.intervals import Support
 from bayes_gresub.kernels import Kernel
 from bayes_gresub.measures import Empirical

@@ -19,6 +19,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
+from bayes_gresub.models.diagnostics import mcse
 
 RULES = {
     "logistic": (2, make_pipeline(StandardScaler(), LogisticRegression(tol=1e-10))),
@@ -42,12 +43,34 @@ SEMI = [name for name in MEASURES if parameters(name).get("semi")]
 THREADED = [name for name in MEASURES if "n_jobs" in parameters(name)]
 # The "paper-" measures take the features as given, in whatever units.
 UNIT_FREE = [name for name in MEASURES if not name.startswith("paper-")]
+# A posterior is a law of its own, sampled in `fit`: there are no points that it is centred at, hence no contributions
+# and no weights, and what is random in it is not what is random in `error`.
+POSTERIORS = [name for name in MEASURES if MEASURES[name].make().has_draws]
+CENTRED = [name for name in MEASURES if name not in POSTERIORS]
+ADDITIVE_AND_CENTRED = [name for name in ADDITIVE if name in CENTRED]
+WITH_TOLERANCE = [name for name in MEASURES if "tol" in parameters(name)]
 LABEL_FREE = [name for name in MEASURES if isinstance(MEASURES[name].make(), bg.PosteriorProbability)]
-LABEL_BOUND = [name for name in MEASURES if name not in LABEL_FREE]
+LABEL_BOUND = [name for name in CENTRED if name not in LABEL_FREE]
 
 every_measure = pytest.mark.parametrize("name", MEASURES)
 every_additive_measure = pytest.mark.parametrize("name", ADDITIVE)
+every_centred_measure = pytest.mark.parametrize("name", CENTRED)
+every_posterior = pytest.mark.parametrize("name", POSTERIORS)
 every_rule = pytest.mark.parametrize("rule", RULES)
+
+pytestmark = [
+    # Chains are kept short here on purpose.
+    pytest.mark.filterwarnings("ignore:the chains:UserWarning"),
+    # Images have more pixels than there are images of a class.
+    pytest.mark.filterwarnings("ignore:.* for a covariance matrix of 16 features:UserWarning"),
+]
+
+QUICK = {"draws": 60, "tune": 20, "chains": 2}
+
+
+def make(name, **given):
+    """Make the measure, its chains short where it has any."""
+    return MEASURES[name].make(**({**QUICK, **given} if name in POSTERIORS else given))
 
 
 @functools.cache
@@ -89,7 +112,7 @@ def framed(rule):
 
 @functools.cache
 def fitted(name, rule):
-    return MEASURES[name].make(random_state=0).fit(*sample_for(rule))
+    return make(name, random_state=0).fit(*sample_for(rule))
 
 
 @functools.cache
@@ -105,7 +128,8 @@ def law_arguments(name, classifier):
 def assert_agree(one, other, exact=1e-10):
     """Two computations of one number: equal where exact, within 4.5 combined standard errors where sampled.
 
-    With 8 replicates behind a standard error a comparison of right numbers fails for 3 in 1000 seeds (Student-t).
+    With 8 replicates behind a standard error a comparison of right numbers fails for 3 in 1000 seeds (Student-t). That
+    of short chains is as rough.
     """
     noise = np.hypot(one.std_error, other.std_error)
     assert abs(float(one) - float(other)) <= max(4.5 * noise, exact)
@@ -141,14 +165,14 @@ def test_per_class_errors_average_to_the_error(name, rule):
 
 
 @every_rule
-@every_measure
+@every_centred_measure
 def test_error_is_the_weighted_mean_of_the_contributions(name, rule):
     estimate = estimated(name, rule)
     assert np.dot(estimate.point_weights, estimate.contributions) == pytest.approx(estimate.value, abs=1e-12)
 
 
 @every_rule
-@every_measure
+@every_centred_measure
 def test_each_point_contributes_a_probability(name, rule):
     contributions = estimated(name, rule).contributions
     assert len(contributions) == len(sample_for(rule)[0])
@@ -157,9 +181,41 @@ def test_each_point_contributes_a_probability(name, rule):
 
 
 @every_rule
-@every_measure
+@every_centred_measure
 def test_point_weights_sum_to_one(name, rule):
     assert estimated(name, rule).point_weights.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@every_rule
+@every_posterior
+def test_posterior_has_no_points_to_contribute(name, rule):
+    estimate = estimated(name, rule)
+    assert estimate.contributions is None
+    assert estimate.point_weights is None
+
+
+@every_rule
+@every_posterior
+def test_every_posterior_draw_is_a_probability_law(name, rule):
+    draws = estimated(name, rule).confusion_draws
+    assert draws.min() >= 0.0
+    np.testing.assert_allclose(draws.sum(axis=(1, 2)), 1.0, atol=1e-12)
+
+
+@every_rule
+@every_posterior
+def test_error_is_the_mean_of_its_posterior_draws(name, rule):
+    estimate = estimated(name, rule)
+    assert estimate.draws.shape == (QUICK["chains"] * QUICK["draws"],)
+    assert estimate.draws.mean() == pytest.approx(estimate.value, abs=1e-12)
+
+
+@every_rule
+@every_posterior
+def test_posterior_offers_an_interval(name, rule):
+    estimate = estimated(name, rule)
+    low, high = estimate.interval(0.9)
+    assert 0.0 <= low < estimate.value < high <= 1.0
 
 
 @every_rule
@@ -173,7 +229,7 @@ def test_standard_error_is_zero_only_where_nothing_was_sampled(name, rule):
 @every_measure
 def test_same_random_state_gives_the_same_number(name, rule):
     X, y = sample_for(rule)
-    again = MEASURES[name].make(random_state=0).fit(X, y).error(trained(rule))
+    again = make(name, random_state=0).fit(X, y).error(trained(rule))
     assert again.value == estimated(name, rule).value
 
 
@@ -184,19 +240,37 @@ def test_asking_twice_gives_the_same_number(name, rule):
 
 
 @every_rule
-@every_measure
+@every_centred_measure
 def test_random_state_of_the_call_overrides_that_of_the_measure(name, rule):
     X, y = sample_for(rule)
     by_call = fitted(name, rule).error(trained(rule), random_state=7)
-    by_measure = MEASURES[name].make(random_state=7).fit(X, y).error(trained(rule))
+    by_measure = make(name, random_state=7).fit(X, y).error(trained(rule))
     assert by_call.value == by_measure.value
 
 
 @every_rule
-@every_measure
+@every_centred_measure
 def test_another_random_state_moves_sampled_estimates_only(name, rule):
     one, other = estimated(name, rule), fitted(name, rule).error(trained(rule), random_state=7)
     assert np.array_equal(one.replicate_values, other.replicate_values) == one.computation.exact
+
+
+@every_rule
+@every_posterior
+def test_random_state_of_the_call_moves_the_integration_only(name, rule):
+    """The draws of the classes were made in fit; at a linear boundary nothing else is random."""
+    one, other = estimated(name, rule), fitted(name, rule).error(trained(rule), random_state=7)
+    assert np.array_equal(one.draws, other.draws) == (rule == "logistic")
+    assert_agree(one, other)
+
+
+@every_rule
+@every_posterior
+def test_another_random_state_of_a_posterior_draws_anew(name, rule):
+    """False alarms as in `assert_agree`."""
+    other = make(name, random_state=7).fit(*sample_for(rule)).error(trained(rule))
+    assert not np.array_equal(other.draws, estimated(name, rule).draws)
+    assert_agree(other, estimated(name, rule))
 
 
 @every_measure
@@ -211,7 +285,7 @@ def test_threads_change_no_number(name, monkeypatch):
     # Small batches, so that there are several to share out.
     monkeypatch.setattr("bayes_gresub.integration.sampling.CHUNK_ELEMENTS", 512)
     X, y = sample_for("svc")
-    one, two = (MEASURES[name].make(random_state=0, n_jobs=n_jobs).fit(X, y).error(trained("svc")) for n_jobs in (1, 2))
+    one, two = (make(name, random_state=0, n_jobs=n_jobs).fit(X, y).error(trained("svc")) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.replicate_values, two.replicate_values)
 
 
@@ -222,10 +296,10 @@ def test_batches_change_no_number(name, monkeypatch):
     np.testing.assert_allclose(in_batches.replicate_values, estimated(name, "svc").replicate_values, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", THREADED)
+@pytest.mark.parametrize("name", WITH_TOLERANCE)
 def test_tol_bounds_the_standard_error(name):
     tol = 0.6 * estimated(name, "svc").std_error
-    estimate = MEASURES[name].make(random_state=0, tol=tol).fit(*sample_for("svc")).error(trained("svc"))
+    estimate = make(name, random_state=0, tol=tol).fit(*sample_for("svc")).error(trained("svc"))
     assert 0.0 < estimate.std_error <= tol
 
 
@@ -246,27 +320,27 @@ def test_pickled_fitted_measure_gives_the_same_estimate(name, rule):
 @every_measure
 def test_set_params_takes_what_get_params_gives(name):
     X, y = sample_for("svc")
-    given = MEASURES[name].make(random_state=0).get_params()
-    again = MEASURES[name].make().set_params(**given).fit(X, y).error(trained("svc"))
+    given = make(name, random_state=0).get_params()
+    again = make(name).set_params(**given).fit(X, y).error(trained("svc"))
     assert again.value == estimated(name, "svc").value
 
 
 @every_measure
 def test_seed_sequence_gives_the_number_of_its_entropy(name):
     X, y = sample_for("svc")
-    measure = clone(MEASURES[name].make(random_state=np.random.SeedSequence(0))).fit(X, y)
+    measure = clone(make(name, random_state=np.random.SeedSequence(0))).fit(X, y)
     assert measure.error(trained("svc")).value == estimated(name, "svc").value
 
 
 @every_measure
 def test_fit_returns_self(name):
-    measure = MEASURES[name].make()
+    measure = make(name)
     assert measure.fit(*points(2)) is measure
 
 
 @every_measure
 def test_fit_leaves_constructor_parameters_alone(name):
-    measure = MEASURES[name].make(random_state=3)
+    measure = make(name, random_state=3)
     before = measure.get_params(deep=False)
     described = repr(measure)
     measure.fit(*points(2))
@@ -278,7 +352,7 @@ def test_fit_leaves_constructor_parameters_alone(name):
 @every_measure
 def test_refitting_forgets_the_first_sample(name):
     X, y = sample_for("svc")
-    measure = MEASURES[name].make(random_state=0).fit(*points(2, n=20, d=2, seed=5)).fit(X, y)
+    measure = make(name, random_state=0).fit(*points(2, n=20, d=2, seed=5)).fit(X, y)
     assert measure.error(trained("svc")).value == estimated(name, "svc").value
 
 
@@ -295,7 +369,7 @@ def test_classifier_is_never_retrained(name, monkeypatch):
 @every_measure
 def test_data_are_left_as_they_were(name):
     X, y = (array.copy() for array in sample_for("svc"))
-    MEASURES[name].make(random_state=0).fit(X, y).error(trained("svc"), X, y)
+    make(name, random_state=0).fit(X, y).error(trained("svc"), *((X, y) if name in CENTRED else ()))
     np.testing.assert_array_equal(X, sample_for("svc")[0])
     np.testing.assert_array_equal(y, sample_for("svc")[1])
 
@@ -316,7 +390,7 @@ def test_names_of_the_classes_do_not_matter(name, kind):
     rule, names = "logistic" if kind == "bools" else "tree", RENAMED[kind]
     X, y = sample_for(rule)
     classifier = clone(RULES[rule][1]).fit(X, names[y])
-    estimate = MEASURES[name].make(random_state=0).fit(X, names[y]).error(classifier)
+    estimate = make(name, random_state=0).fit(X, names[y]).error(classifier)
     assert estimate.value == pytest.approx(estimated(name, rule).value, abs=1e-12)
 
 
@@ -325,7 +399,7 @@ def test_names_of_the_classes_do_not_matter(name, kind):
 def test_estimate_names_the_classes_as_the_data_do(name, kind):
     X, y = points(2)
     names = RENAMED[kind][:2]
-    estimate = MEASURES[name].make(random_state=0).fit(X, names[y]).error(KNeighborsClassifier(3).fit(X, names[y]))
+    estimate = make(name, random_state=0).fit(X, names[y]).error(KNeighborsClassifier(3).fit(X, names[y]))
     assert estimate.classes.tolist() == names.tolist()
 
 
@@ -347,7 +421,7 @@ def test_permuting_the_classes_permutes_the_confusion(name, order):
     """Where sampled, within 4.5 standard errors of the noisiest entry: false alarms as in `assert_agree`."""
     X, y = sample_for("svc")
     original = estimated(name, "svc")
-    renamed = MEASURES[name].make(random_state=2).fit(X, np.array(order)[y]).error(Renamed(trained("svc"), order))
+    renamed = make(name, random_state=2).fit(X, np.array(order)[y]).error(Renamed(trained("svc"), order))
     noise = np.hypot(largest_standard_error(original), largest_standard_error(renamed))
     permuted = renamed.confusion[np.ix_(order, order)]
     np.testing.assert_allclose(permuted, original.confusion, atol=max(4.5 * noise, 1e-12))
@@ -357,6 +431,9 @@ def largest_standard_error(estimate):
     """Return the largest Monte-Carlo standard error in the confusion, 0 where it is exact."""
     if estimate.computation.exact:
         return 0.0
+    if estimate.confusion_draws is not None:
+        chains = estimate.confusion_draws.reshape(QUICK["chains"], QUICK["draws"], -1)
+        return mcse(chains).max()
     replicates = estimate.replicate_confusions
     return replicates.std(axis=0, ddof=1).max() / np.sqrt(len(replicates))
 
@@ -365,7 +442,7 @@ def largest_standard_error(estimate):
 def test_exact_linear_error_does_not_depend_on_which_class_comes_first(name):
     X, y = sample_for("logistic")
     classifier = clone(RULES["logistic"][1]).fit(X, 1 - y)
-    assert_agree(MEASURES[name].make(random_state=0).fit(X, 1 - y).error(classifier), estimated(name, "logistic"), 1e-8)
+    assert_agree(make(name, random_state=0).fit(X, 1 - y).error(classifier), estimated(name, "logistic"), 1e-8)
 
 
 @every_rule
@@ -374,19 +451,19 @@ def test_order_of_the_rows_does_not_matter(name, rule):
     """False alarms as in `assert_agree`."""
     X, y = sample_for(rule)
     rows = np.random.default_rng(3).permutation(len(y))
-    permuted = MEASURES[name].make(random_state=1).fit(X[rows], y[rows]).error(trained(rule))
+    permuted = make(name, random_state=1).fit(X[rows], y[rows]).error(trained(rule))
     assert_agree(permuted, estimated(name, rule))
 
 
 @pytest.mark.parametrize("rule", ["logistic", "svc"])
-@every_measure
+@every_centred_measure
 def test_contributions_follow_the_rows(name, rule):
     """Contributions have no standard errors of their own: those of 256 points a kernel are within 0.15 of the truth."""
     X, y = sample_for(rule)
     rows = np.random.default_rng(3).permutation(len(y))
     more = {"n_points": 256} if "n_points" in parameters(name) else {}
-    original = MEASURES[name].make(random_state=0, **more).fit(X, y).error(trained(rule))
-    permuted = MEASURES[name].make(random_state=1, **more).fit(X[rows], y[rows]).error(trained(rule))
+    original = make(name, random_state=0, **more).fit(X, y).error(trained(rule))
+    permuted = make(name, random_state=1, **more).fit(X[rows], y[rows]).error(trained(rule))
     tolerance = 1e-10 if original.computation.exact else 0.15
     np.testing.assert_allclose(permuted.contributions, original.contributions[rows], atol=tolerance)
 
@@ -398,7 +475,7 @@ def test_contributions_follow_the_rows(name, rule):
 def test_units_of_a_feature_do_not_matter(name, column, rule, factor):
     """False alarms as in `assert_agree`."""
     X, y, classifier = rescaled(rule, column, factor)
-    estimate = MEASURES[name].make(random_state=1).fit(X, y).error(classifier)
+    estimate = make(name, random_state=1).fit(X, y).error(classifier)
     assert_agree(estimate, estimated(name, rule), exact=1e-8)
 
 
@@ -409,7 +486,7 @@ def test_units_of_a_feature_do_not_matter(name, column, rule, factor):
 def test_common_unit_of_all_features_does_not_matter(name, rule, factor):
     """False alarms as in `assert_agree`."""
     X, y, classifier = rescaled(rule, ..., factor)
-    estimate = MEASURES[name].make(random_state=0).fit(X, y).error(classifier)
+    estimate = make(name, random_state=0).fit(X, y).error(classifier)
     assert_agree(estimate, estimated(name, rule))
 
 
@@ -418,7 +495,7 @@ def test_common_unit_of_all_features_does_not_matter(name, rule, factor):
 def test_single_precision_features_give_nearly_the_same(name, rule):
     """False alarms as in `assert_agree`."""
     X, y = sample_for(rule)
-    estimate = MEASURES[name].make(random_state=0).fit(X.astype(np.float32), y).error(trained(rule))
+    estimate = make(name, random_state=0).fit(X.astype(np.float32), y).error(trained(rule))
     assert_agree(estimate, estimated(name, rule), exact=1e-5)
 
 
@@ -429,8 +506,7 @@ def test_whole_numbers_count_as_floats(name, rule):
     whole = np.round(4 * X).astype(np.int16)
     classifier = clone(RULES[rule][1]).fit(whole.astype(float), y)
     as_ints, as_floats = (
-        MEASURES[name].make(random_state=0).fit(features, y).error(classifier)
-        for features in (whole, whole.astype(float))
+        make(name, random_state=0).fit(features, y).error(classifier) for features in (whole, whole.astype(float))
     )
     assert as_ints.value == as_floats.value
 
@@ -438,7 +514,7 @@ def test_whole_numbers_count_as_floats(name, rule):
 @every_measure
 def test_lists_count_as_arrays(name):
     X, y = sample_for("svc")
-    estimate = MEASURES[name].make(random_state=0).fit(X.tolist(), y.tolist()).error(trained("svc"))
+    estimate = make(name, random_state=0).fit(X.tolist(), y.tolist()).error(trained("svc"))
     assert estimate.value == estimated(name, "svc").value
 
 
@@ -452,14 +528,14 @@ def test_frames_and_arrays_mix_without_a_warning(name, rule, measure_sees, class
     X, y = sample_for(rule)
     frame, trained_on_frame = framed(rule)
     classifier = trained_on_frame if classifier_sees == "frame" else trained(rule)
-    estimate = MEASURES[name].make(random_state=0).fit(frame if measure_sees == "frame" else X, y).error(classifier)
+    estimate = make(name, random_state=0).fit(frame if measure_sees == "frame" else X, y).error(classifier)
     assert_agree(estimate, estimated(name, rule))
 
 
 @pytest.mark.parametrize("name", [name for name in ADDITIVE if name not in SEMI])
 def test_sample_of_a_frame_is_a_frame_with_its_columns(name):
     X, y = points(2)
-    drawn, _ = MEASURES[name].make(random_state=0).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y).sample(5)
+    drawn, _ = make(name, random_state=0).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y).sample(5)
     assert list(drawn.columns) == ["a", "b", "c"]
 
 
@@ -488,13 +564,13 @@ def images(dtype):
 @every_measure
 def test_images_reach_the_classifier_in_their_shape_and_dtype(name, dtype):
     X, y = images(dtype)
-    assert 0.0 <= MEASURES[name].make(random_state=0).fit(X, y).error(PickyAboutImages(dtype)).value <= 1.0
+    assert 0.0 <= make(name, random_state=0).fit(X, y).error(PickyAboutImages(dtype)).value <= 1.0
 
 
 @every_additive_measure
 def test_drawn_images_have_their_shape_and_dtype(name):
     X, y = images(np.float32)
-    measure = MEASURES[name].make(random_state=0).fit(X, y)
+    measure = make(name, random_state=0).fit(X, y)
     drawn, _ = measure.sample(5, **law_arguments(name, PickyAboutImages(np.float32)))
     assert drawn.shape == (5, 4, 4)
     assert drawn.dtype == np.float32
@@ -516,7 +592,7 @@ def test_classifier_errs_on_draws_as_often_as_estimated_under_a_class_prior(name
     """Within 4.5 standard errors, of 3000 Bernoulli draws and the estimate: false alarms in 1 of 100 000 seeds."""
     n, classifier = 3000, trained("svc")
     X, y = sample_for("svc")
-    measure = MEASURES[name].make(random_state=0, class_prior=[0.7, 0.1, 0.2]).fit(X, y)
+    measure = make(name, random_state=0, class_prior=[0.7, 0.1, 0.2]).fit(X, y)
     estimate = measure.error(classifier)
     drawn, labels = measure.sample(n, random_state=11, **law_arguments(name, classifier))
     share = np.mean(classifier.predict(drawn) != labels)
@@ -528,7 +604,7 @@ def test_classifier_errs_on_draws_as_often_as_estimated_under_a_class_prior(name
 def test_draws_have_the_class_prior(name):
     """Each class within 4.5 binomial standard errors: false alarms in 2 of 100 000 seeds."""
     n, prior = 3000, np.array([0.7, 0.1, 0.2])
-    measure = MEASURES[name].make(random_state=0, class_prior=prior).fit(*sample_for("svc"))
+    measure = make(name, random_state=0, class_prior=prior).fit(*sample_for("svc"))
     _, labels = measure.sample(n, random_state=11, **law_arguments(name, trained("svc")))
     shares = np.bincount(labels, minlength=3) / n
     assert (np.abs(shares - prior) <= 4.5 * np.sqrt(prior * (1 - prior) / n) + 0.01).all()
@@ -548,7 +624,7 @@ def test_draws_repeat_with_the_random_state(name):
 def test_probability_of_being_misclassified_is_the_error(name, rule, prior):
     """False alarms as in `assert_agree`."""
     classifier = trained(rule)
-    measure = MEASURES[name].make(random_state=0, class_prior=prior).fit(*sample_for(rule))
+    measure = make(name, random_state=0, class_prior=prior).fit(*sample_for(rule))
     wrong = measure.probability(
         lambda X, y: classifier.predict(X) != y, random_state=5, **law_arguments(name, classifier)
     )
@@ -582,7 +658,7 @@ def test_expected_brier_loss_is_a_number_between_its_bounds(name, rule):
 @pytest.mark.parametrize("prior", [None, [0.5, 0.2, 0.3]], ids=["mixture", "prior"])
 @every_additive_measure
 def test_expectation_of_one_is_one(name, prior):
-    measure = MEASURES[name].make(random_state=0, class_prior=prior).fit(*sample_for("svc"))
+    measure = make(name, random_state=0, class_prior=prior).fit(*sample_for("svc"))
     mean = measure.expectation(lambda X, y: np.ones(len(y)), **law_arguments(name, trained("svc")))
     assert mean.value == pytest.approx(1.0, abs=1e-12)
     assert mean.std_error == pytest.approx(0.0, abs=1e-12)
@@ -633,7 +709,7 @@ def test_zero_one_cost_is_the_error(name):
 
 
 @pytest.mark.parametrize("rule", ["logistic", "svc"])
-@every_measure
+@every_centred_measure
 def test_integer_weights_of_other_points_count_repeats(name, rule):
     """Widths and posteriors stay those of the fit, so this holds for all. False alarms as in `assert_agree`."""
     X, y = points(RULES[rule][0], n=12, seed=9)
@@ -644,7 +720,7 @@ def test_integer_weights_of_other_points_count_repeats(name, rule):
 
 
 @pytest.mark.parametrize("rule", ["logistic", "svc"])
-@every_measure
+@every_centred_measure
 def test_zero_weight_of_other_points_leaves_them_out(name, rule):
     X, y = points(RULES[rule][0], n=12, seed=9)
     kept = np.arange(12) % 4 != 3
@@ -653,34 +729,49 @@ def test_zero_weight_of_other_points_leaves_them_out(name, rule):
 
 
 @pytest.mark.parametrize("rule", ["logistic", "svc"])
-@every_measure
+@every_centred_measure
 def test_zero_weight_in_fit_leaves_points_out(name, rule):
     X, y = sample_for(rule)
     kept = np.arange(len(y)) % 5 != 2
-    weighted = MEASURES[name].make(random_state=0).fit(X, y, sample_weight=2.0 * kept).error(trained(rule))
-    dropped = MEASURES[name].make(random_state=0).fit(X[kept], y[kept]).error(trained(rule))
+    weighted = make(name, random_state=0).fit(X, y, sample_weight=2.0 * kept).error(trained(rule))
+    dropped = make(name, random_state=0).fit(X[kept], y[kept]).error(trained(rule))
     assert weighted.value == pytest.approx(dropped.value, abs=1e-12)
 
 
-@every_measure
+@every_centred_measure
 def test_points_of_zero_weight_keep_their_row_in_the_contributions(name):
     X, y = sample_for("svc")
     kept = np.arange(len(y)) % 5 != 2
-    weighted = MEASURES[name].make(random_state=0).fit(X, y, sample_weight=2.0 * kept).error(trained("svc"))
-    dropped = MEASURES[name].make(random_state=0).fit(X[kept], y[kept]).error(trained("svc"))
+    weighted = make(name, random_state=0).fit(X, y, sample_weight=2.0 * kept).error(trained("svc"))
+    dropped = make(name, random_state=0).fit(X[kept], y[kept]).error(trained("svc"))
     np.testing.assert_allclose(weighted.contributions[kept], dropped.contributions, atol=1e-12)
     assert not weighted.point_weights[~kept].any()
 
 
-@every_measure
+@every_centred_measure
 def test_weights_matter_up_to_a_factor_only(name):
     X, y = sample_for("svc")
     weights = 1.0 + np.arange(len(y)) % 3
     one, tenfold = (
-        MEASURES[name].make(random_state=0).fit(X, y, sample_weight=factor * weights).error(trained("svc"))
-        for factor in (1, 10)
+        make(name, random_state=0).fit(X, y, sample_weight=factor * weights).error(trained("svc")) for factor in (1, 10)
     )
     assert one.value == pytest.approx(tenfold.value, abs=1e-12)
+
+
+@every_posterior
+def test_posterior_takes_no_weights(name):
+    X, y = sample_for("svc")
+    with pytest.raises(ValueError, match=r"its likelihood counts points\. Give class_prior"):
+        make(name).fit(X, y, sample_weight=np.ones(len(y)))
+
+
+@pytest.mark.parametrize("given", ["X", "y", "sample_weight"])
+@every_posterior
+def test_posterior_is_centred_at_no_points(name, given):
+    X, y = sample_for("svc")
+    values = {"X": X, "y": y, "sample_weight": np.ones(len(y))}
+    with pytest.raises(ValueError, match=r"cannot be centred at points; .* Fit it to these points, or use TestSet"):
+        fitted(name, "svc").error(trained("svc"), **{given: values[given]})
 
 
 # Estimated widths and neighbours see repeated rows but not weights; where nothing of the kind is learned from the
@@ -726,25 +817,35 @@ def test_integer_weights_count_repeats_where_no_neighbours_are_learned(made, rul
 PRIOR = {0: 0.5, 1: 0.2, 2: 0.3}
 
 
-@every_additive_measure
+@pytest.mark.parametrize("name", ADDITIVE_AND_CENTRED)
 def test_class_prior_of_measure_and_of_estimate_agree(name):
     """The integrated bolstered posterior divides by sampled class masses: false alarms as in `assert_agree`."""
     X, y = sample_for("tree")
-    of_measure = MEASURES[name].make(random_state=0, class_prior=PRIOR).fit(X, y).error(trained("tree"))
+    of_measure = make(name, random_state=0, class_prior=PRIOR).fit(X, y).error(trained("tree"))
     assert_agree(of_measure, estimated(name, "tree").with_class_prior(PRIOR), exact=1e-12)
+
+
+@every_posterior
+def test_class_prior_of_posterior_and_of_estimate_agree(name):
+    """They weight the same draws otherwise. False alarms as in `assert_agree`."""
+    X, y = sample_for("tree")
+    of_measure = make(name, random_state=0, class_prior=PRIOR).fit(X, y).error(trained("tree"))
+    of_estimate = estimated(name, "tree").with_class_prior(PRIOR)
+    assert abs(of_estimate.value - of_measure.value) <= 4.5 * of_measure.std_error
+    assert of_estimate.draws.mean() == pytest.approx(of_measure.value, abs=1e-12)
 
 
 @every_additive_measure
 def test_class_prior_is_the_mass_of_the_true_classes(name):
     X, y = sample_for("svc")
-    estimate = MEASURES[name].make(random_state=0, class_prior=PRIOR).fit(X, y).error(trained("svc"))
+    estimate = make(name, random_state=0, class_prior=PRIOR).fit(X, y).error(trained("svc"))
     np.testing.assert_allclose(estimate.confusion.sum(axis=1), list(PRIOR.values()), atol=1e-12)
 
 
-@every_measure
+@every_centred_measure
 def test_error_under_a_class_prior_is_the_weighted_mean_of_the_contributions(name):
     X, y = sample_for("svc")
-    estimate = MEASURES[name].make(random_state=0, class_prior=PRIOR).fit(X, y).error(trained("svc"))
+    estimate = make(name, random_state=0, class_prior=PRIOR).fit(X, y).error(trained("svc"))
     assert np.dot(estimate.point_weights, estimate.contributions) == pytest.approx(estimate.value, abs=1e-12)
     assert estimate.point_weights.sum() == pytest.approx(1.0, abs=1e-12)
 
@@ -753,7 +854,7 @@ def test_error_under_a_class_prior_is_the_weighted_mean_of_the_contributions(nam
 def test_class_prior_by_label_and_in_order_agree(name):
     X, y = sample_for("svc")
     by_label, in_order = (
-        MEASURES[name].make(random_state=0, class_prior=prior).fit(X, y).error(trained("svc"))
+        make(name, random_state=0, class_prior=prior).fit(X, y).error(trained("svc"))
         for prior in (dict(reversed(PRIOR.items())), list(PRIOR.values()))
     )
     assert by_label.value == in_order.value
@@ -761,49 +862,68 @@ def test_class_prior_by_label_and_in_order_agree(name):
 
 @every_measure
 def test_separate_sampling_gives_no_overall_error(name):
-    estimate = MEASURES[name].make(random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
+    estimate = make(name, random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
     with pytest.raises(ValueError, match=r"Use with_class_prior\(\.\.\.\), or give class_prior to the measure"):
         _ = estimate.value
 
 
-@every_additive_measure
+@pytest.mark.parametrize("name", ADDITIVE_AND_CENTRED)
 def test_separate_sampling_gives_the_errors_of_each_class(name):
-    estimate = MEASURES[name].make(random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
+    estimate = make(name, random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
     assert estimate.per_class == estimated(name, "svc").per_class
+
+
+@every_posterior
+def test_separate_posterior_gives_the_errors_of_each_class(name):
+    """The same draws of the classes, each counted once. False alarms as in `assert_agree`."""
+    separate = make(name, random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
+    mixture = estimated(name, "svc")
+    noise = largest_standard_error(mixture) / mixture.confusion.sum(axis=1).min()
+    for label, error in mixture.per_class.items():
+        assert abs(separate.per_class[label] - error) <= 4.5 * noise
 
 
 @every_measure
 def test_separate_sampling_with_a_class_prior_gives_the_overall_error(name):
     X, y = sample_for("svc")
     separate, mixture = (
-        MEASURES[name].make(random_state=0, sampling=sampling, class_prior=PRIOR).fit(X, y).error(trained("svc"))
+        make(name, random_state=0, sampling=sampling, class_prior=PRIOR).fit(X, y).error(trained("svc"))
         for sampling in ("separate", "mixture")
     )
     assert separate.value == mixture.value
 
 
-@every_additive_measure
+@pytest.mark.parametrize("name", ADDITIVE_AND_CENTRED)
 def test_separate_estimate_becomes_whole_with_a_class_prior(name):
-    estimate = MEASURES[name].make(random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
+    estimate = make(name, random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
     assert estimate.with_class_prior(PRIOR).value == estimated(name, "svc").with_class_prior(PRIOR).value
+
+
+@every_posterior
+def test_separate_posterior_becomes_whole_with_a_class_prior(name):
+    X, y = sample_for("svc")
+    separate = make(name, random_state=0, sampling="separate").fit(X, y).error(trained("svc"))
+    known = make(name, random_state=0, class_prior=PRIOR).fit(X, y).error(trained("svc"))
+    assert separate.with_class_prior(PRIOR).value == pytest.approx(known.value, abs=1e-12)
+    np.testing.assert_allclose(separate.with_class_prior(PRIOR).draws, known.draws, atol=1e-12)
 
 
 @every_additive_measure
 def test_separate_sampling_gives_no_law_to_draw_from(name):
-    measure = MEASURES[name].make(random_state=0, sampling="separate").fit(*sample_for("svc"))
+    measure = make(name, random_state=0, sampling="separate").fit(*sample_for("svc"))
     with pytest.raises(ValueError, match="Give class_prior to the measure"):
         measure.sample(3, **law_arguments(name, trained("svc")))
 
 
 @every_rule
-@every_measure
+@every_centred_measure
 def test_training_points_given_anew_give_the_same_error(name, rule):
     """No two rows are equal, so each is its own nearest neighbour. False alarms as in `assert_agree`."""
     again = fitted(name, rule).error(trained(rule), *sample_for(rule))
     assert_agree(again, estimated(name, rule))
 
 
-@every_measure
+@every_centred_measure
 def test_other_points_each_contribute(name):
     X, y = points(3, n=13, seed=9)
     estimate = fitted(name, "svc").error(trained("svc"), X, y)
@@ -814,7 +934,7 @@ def test_other_points_each_contribute(name):
 @every_additive_measure
 def test_classifier_may_know_more_classes_than_the_sample(name):
     X, y = points(2)
-    estimate = MEASURES[name].make(random_state=0).fit(X, y).error(trained("tree"))
+    estimate = make(name, random_state=0).fit(X, y).error(trained("tree"))
     assert estimate.classes.tolist() == [0, 1, 2]
     assert estimate.confusion[2].sum() == 0.0
 
@@ -833,8 +953,26 @@ def test_kernels_about_other_points_need_their_labels(name):
 
 
 @every_rule
-@every_measure
+@every_centred_measure
 def test_estimate_says_how_it_was_computed(name, rule):
     how = estimated(name, rule).computation
     assert how.n_replicates == 1 if how.exact else how.n_replicates >= 8
     assert how.n_predicted >= len(sample_for(rule)[0])
+
+
+@every_rule
+@every_posterior
+def test_posterior_says_how_it_was_computed(name, rule):
+    how = estimated(name, rule).computation
+    assert how.n_replicates == (1 if rule == "logistic" else 2)
+    assert how.n_predicted >= len(sample_for(rule)[0])
+    assert how.method.endswith(f"for each of {QUICK['chains']} x {QUICK['draws']} posterior draws")
+
+
+@every_rule
+@every_measure
+def test_estimate_survives_json(name, rule):
+    estimate = estimated(name, rule)
+    again = bg.ErrorEstimate.from_json(estimate.to_json())
+    assert again.to_dict() == estimate.to_dict()
+    assert repr(again) == repr(estimate)

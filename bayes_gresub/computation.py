@@ -1,0 +1,38 @@
+"""How an estimate was computed, for people to read. Nothing here computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Computation:
+    """How an estimate was computed.
+
+    Attributes
+    ----------
+    estimator : str
+        The measure or resampler with its parts.
+    method : str
+        The integration method in words.
+    exact : bool
+        False where points were sampled.
+    space : str
+        The space in which widths and neighbours were measured.
+    n_predicted : int
+        Points that were classified: the points that the measure is centred at, and those sampled about them.
+    n_replicates : int
+        Independent replicates behind the standard error; 1 where exact.
+    seconds : float
+    n_refits : int
+        Times that the rule was trained; 0 for a measure.
+    """
+
+    estimator: str
+    method: str
+    exact: bool
+    space: str
+    n_predicted: int
+    n_replicates: int
+    seconds: float
+    n_refits: int = 0
