@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
@@ -140,20 +141,26 @@ class Judged:
             if isinstance(estimator, Bootstrap):
                 estimate, seconds = self._bootstrap(estimator, everyone)
                 return Row(name, kind, estimate, seconds)
-            estimate = self._estimate(estimator)
+            estimate, said = self._estimate(estimator)
         except Exception as error:  # a failing estimator is a row, not a crash
             notes = " ".join(getattr(error, "__notes__", []))
             message = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
             return Row(name, kind, None, perf_counter() - started, message)
-        return Row(name, kind, estimate, perf_counter() - started)
+        return Row(name, kind, estimate, perf_counter() - started, said)
 
-    def _estimate(self, estimator: Any) -> ErrorEstimate:
+    def _estimate(self, estimator: Any) -> tuple[ErrorEstimate, str]:
+        """Return the estimate, and what a model warned of, which belongs to its row."""
         if isinstance(estimator, TestSet):
-            return estimator.error(self.classifier, random_state=self.seed if estimator.random_state is None else None)
+            seed = self.seed if estimator.random_state is None else None
+            return estimator.error(self.classifier, random_state=seed), ""
+        if isinstance(estimator, Measure) and estimator.has_draws:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                fitted = estimator.fit(self.X, self.y, sample_weight=self.sample_weight)
+                return fitted.error(self.classifier), " ".join(str(one.message) for one in caught)
         if isinstance(estimator, Measure):
-            return estimator.fit(self.X, self.y, sample_weight=self.sample_weight).error(self.classifier)
-        estimate: ErrorEstimate = estimator.error(self.rule, self.X, self.y, **self._arguments())
-        return estimate
+            return estimator.fit(self.X, self.y, sample_weight=self.sample_weight).error(self.classifier), ""
+        return estimator.error(self.rule, self.X, self.y, **self._arguments()), ""
 
     def _bootstrap(self, estimator: Bootstrap, everyone: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
         """Return an estimate and the seconds of its resamples, which all kinds share that differ in nothing else."""

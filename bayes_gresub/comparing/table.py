@@ -37,7 +37,7 @@ class Row:
     seconds : float
         Fit and error together.
     message : str
-        Why it failed.
+        Why it failed, or what it warned of.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Row:
             "interval": interval.method if interval else "",
             "no_interval": reason,
             "estimand": self.estimate.estimand,
-            "message": "" if known else "class probabilities are unknown; give class_prior",
+            "message": self.message if known else "class probabilities are unknown; give class_prior",
         }
 
 
@@ -148,8 +148,8 @@ class Comparison:
             for line in lines
         ]
         for number, row in enumerate(self.rows, 1):
-            text[number] += f"  {row.message}" if row.message else ""
-        return "\n".join([f"Error of {self.subject}", "", *text, "", LEGEND, *self.notes])
+            text[number] += f"  {row.message}" if row.estimate is None else ""
+        return "\n".join([f"Error of {self.subject}", "", *text, "", LEGEND, *self.notes, *self._warnings])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(title)}</th>" for title in [*self._header, ""])
@@ -158,11 +158,21 @@ class Comparison:
             for row in self.rows
         )
         grouped = [*self._grouped("Estimand", "estimand"), *self._grouped("Why no interval", "no_interval")]
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in [LEGEND, *self.notes, *grouped])
+        every = [LEGEND, *self.notes, *self._warnings, *grouped]
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in every)
         return (
             f"<p><b>Error of {html.escape(self.subject)}</b></p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><ul>{notes}</ul>"
         )
+
+    @property
+    def _warnings(self) -> list[str]:
+        """Return what the rows that have an estimate warn of, one note for all that say the same."""
+        said: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.estimate is not None and row.message:
+                said.setdefault(row.message, []).append(row.name)
+        return [f"{', '.join(names)}: {message}" for message, names in said.items()]
 
     @property
     def _header(self) -> list[str]:

@@ -48,6 +48,7 @@ def mass(
     tol: float | None = None,
     spread: Callable[[Floats], float] | None = None,
     replicates: int = REPLICATES,
+    arrange: bool = True,
 ) -> Mass:
     r"""Return the mass :math:`\mu_i(\{x: \psi(x) = j\})` that each component gives to each decision region.
 
@@ -81,7 +82,7 @@ def mass(
         values[..., region.codes_of_own] = tree_mass(inside, boundary, scales, len(region.codes_of_own))[:, None]
         result = Mass(values, "recursion down the tree with the normal distribution function", True, predicted)
     else:
-        result = _sampled(components, region, still, n_points, seed, factors, n_jobs, tol, spread, replicates)
+        result = _sampled(components, region, still, n_points, seed, factors, n_jobs, tol, spread, replicates, arrange)
     if center_labels is not None:
         # What predict says at the very point also settles centres that lie on a boundary.
         at_points = np.eye(c)[center_labels]
@@ -137,6 +138,7 @@ def _sampled(
     tol: float | None,
     spread: Callable[[Floats], float] | None,
     replicates: int,
+    arrange: bool,
 ) -> Mass:
     """Sample the components that move; the caller fills in those that do not."""
     moving = np.flatnonzero(~still)
@@ -170,5 +172,6 @@ def _sampled(
         tol=tol,
         spread=None if spread is None else lambda part: spread(whole(part)),
         replicates=replicates,
+        arrange=arrange,
     )
     return Mass(whole(sampled.means), sampling_method(components), False, sampled.n_points)

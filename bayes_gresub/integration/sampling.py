@@ -64,6 +64,7 @@ def sampled_means(
     tol: float | None = None,
     spread: Callable[[Floats], float] | None = None,
     replicates: int = REPLICATES,
+    arrange: bool = True,
 ) -> Sampled:
     r"""Return the mean of a function under every component, once per replicate and scale.
 
@@ -94,13 +95,15 @@ def sampled_means(
         Maps the means so far to a standard error; needed with `tol`.
     replicates : int
         Scrambles to begin with.
+    arrange : bool, default True
+        Whether to order the components; False where the caller has put similar ones next to each other.
 
     Returns
     -------
     Sampled
         A replicate is one scramble, or where `tol` wants many, the mean of as many of them as of any other.
     """
-    order, leading = _arrangement(components)
+    order, leading = _arrangement(components) if arrange else (np.arange(len(components)), None)
     ordered = components.take(order)
     block = block_size(n_points, replicates)
 
@@ -141,7 +144,7 @@ def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
     group = components.group
     n_groups = len(components.spread)
     counts = np.bincount(group, minlength=n_groups)
-    if n_groups * 2 >= len(components):
+    if n_groups * 2 > len(components):
         return np.arange(len(components)), None
     deviations = components.feature_deviations()[counts > 0].mean(axis=0)
     # Distances count in units of the spread, so that nothing here depends on the units of the features.

@@ -59,11 +59,14 @@ def _convergence(measure: Bayesian, estimate: ErrorEstimate) -> Finding:
     numbers = {"rhat": float(rhat(draws)), "ess": float(ess(draws)), "sd": float(draws.std())}
     numbers["mcse"] = numbers["sd"] / float(np.sqrt(numbers["ess"]))
     said = f"R-hat {numbers['rhat']:.3f}, {numbers['ess']:.0f} effective draws, Monte-Carlo error {numbers['mcse']:.2g}"
-    bad = numbers["rhat"] > HIGHEST_RHAT or numbers["ess"] < LEAST_ESS
-    sentence = (
-        f"The chains {'do not agree on' if bad else 'agree on'} the error ({said}){'. Raise draws' if bad else ''}."
-    )
-    return Finding("error", bad, sentence, numbers)
+    disagree, few = numbers["rhat"] > HIGHEST_RHAT, numbers["ess"] < LEAST_ESS
+    if disagree:
+        sentence = f"The chains do not agree on the error ({said}). Raise tune and draws."
+    elif few:
+        sentence = f"The draws of the error are few ({said}): interval ends are unsure. Raise draws."
+    else:
+        sentence = f"The chains agree on the error ({said})."
+    return Finding("error", disagree or few, sentence, numbers)
 
 
 def _sensitivity(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence) -> Finding:

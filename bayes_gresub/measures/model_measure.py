@@ -185,7 +185,7 @@ class ModelMeasure(Measure):
             check_whole(self.tune, "tune", 0)
         check_whole(self.n_points, "n_points", 2)
         check_jobs(self.n_jobs)
-        if self.sampler == "nuts":
+        if self.sampler == "nuts" or self.backend is not None:
             choose_backend(self.backend)
         concentration = np.asarray(self.class_concentration)
         if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():

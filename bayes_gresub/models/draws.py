@@ -147,7 +147,9 @@ class ComponentDraws(ClassDraws):
     def region_mass(self, region: Region, n_points: int, seed: np.random.SeedSequence, n_jobs: int | None) -> Mass:
         """Integrate all components at once, exactly or in two halves."""
         total, c, parts = self._flat
-        found = mass(self.components(), region, n_points=n_points, seed=seed, n_jobs=n_jobs, replicates=HALVES)
+        found = mass(
+            self.components(), region, n_points=n_points, seed=seed, n_jobs=n_jobs, replicates=HALVES, arrange=False
+        )
         values = found.values[0].reshape(found.values.shape[1], c, parts, total, -1)
         if self.weights is None:
             values = values[:, :, 0].swapaxes(1, 2)

@@ -79,6 +79,8 @@ def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence, level: flo
         level=level,
     )
     numbers: dict[str, Any] = {"p_value": found.p_value, "p_values": {str(y): p for y, p in found.p_values.items()}}
+    small = [labels[code] for code in range(data.n_classes) if code not in checked]
+    untested = f" Too few points to test: {', '.join(map(repr, small))}." if small else ""
     if found.misfits:
         classes = ", ".join(
             f"{label!r} (p={found.p_values[label]:.3f}; loudest: {found.classes[label].loudest})"
@@ -87,10 +89,10 @@ def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence, level: flo
         many = len(found.misfits) > 1
         sentence = (
             f"The {_name(model)} model does not fit class{'es' if many else ''} {classes}: the estimate may be off. "
-            f"{_alternative(model)}"
+            f"{_alternative(model)}{untested}"
         )
     else:
-        sentence = f"No class departs visibly from the {_name(model)} model (p={found.p_value:.3f})."
+        sentence = f"No class departs visibly from the {_name(model)} model (p={found.p_value:.3f}).{untested}"
     findings = [Finding("fit", bool(found.misfits), sentence, numbers)]
     if gaussian:
         findings.append(power_finding(int(data.counts[checked].min()), data.features.shape[1]))
@@ -132,6 +134,13 @@ def prior_finding(fitted: FittedClasses, rng: np.random.Generator) -> Finding:
     low, middle, high = (float(q) for q in np.quantile(errors, [0.05, 0.5, 0.95]))
     numbers = {"low": low, "median": middle, "high": high}
     said = f"a best possible error of {low:.3f} to {high:.3f} (90%), median {middle:.3f}"
+    if middle < _HARDLY_OVERLAPPING and "center" in fitted.draws.hyper:
+        # The separation is learned; what is left are covariances that differ by chance.
+        sentence = (
+            f"The prior alone implies {said}, through covariances that differ between classes, which only quadratic or "
+            "more flexible rules could use. With many features covariance='shared' or 'diagonal' says less."
+        )
+        return Finding("prior", False, sentence, numbers)
     if middle < _HARDLY_OVERLAPPING:
         sentence = (
             f"The prior alone implies {said}: it claims that the classes hardly overlap, and pulls the estimate down. "

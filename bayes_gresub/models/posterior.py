@@ -110,7 +110,9 @@ class FittedClasses:
         codes = self.data.codes
         density = self.draws.log_density(self.data.features)[:, np.arange(len(codes)), codes]
         shape = self.draws.shape
-        return np.asarray(density.reshape(*shape, -1) + np.log(self.probabilities)[..., codes])
+        with np.errstate(divide="ignore"):
+            log_probabilities = np.log(self.probabilities)
+        return np.asarray(density.reshape(*shape, -1) + log_probabilities[..., codes])
 
     def to_inference_data(
         self,
@@ -178,7 +180,8 @@ class FittedClasses:
                 named["error"] = ((), estimate.draws.reshape(shape))
             errors = class_errors(confusions)[:, :c]
             named["class_errors"] = (("class",), errors.reshape(*shape, c))
-            rows = confusions[:, :c] / confusions[:, :c].sum(axis=2, keepdims=True)
+            mass = confusions[:, :c].sum(axis=2, keepdims=True)
+            rows = np.divide(confusions[:, :c], mass, out=np.full_like(confusions[:, :c], np.nan), where=mass > 0)
             named["predicted"] = (("class", "predicted_class"), rows.reshape(*shape, c, -1))
         named |= self.draws.parameters()
         named["class_probabilities"] = (("class",), np.asarray(self.probabilities))

@@ -60,9 +60,10 @@ class Hierarchical(BaseEstimator):
     .. math:: \log k \sim N(\log(\rho d), s^2), \quad m \sim N(0, t^2 I), \quad
               \Sigma_y \sim IW(v, (v - d - 1) I), \quad \mu_y \mid \Sigma_y \sim N(m, \Sigma_y / k)
 
-    Two classes are then 2d/k apart in squared Mahalanobis distance on average, whatever the number d of features: the
-    best possible error is believed to lie between about 0.05 and 0.4. Under a fixed strength that does not
-    grow with d it would tend to 0.
+    Two classes are then 2d/k apart in squared Mahalanobis distance on average. With one covariance for all classes
+    the best possible error is believed to lie between about 0.1 and 0.45 whatever the number d of features; under a
+    fixed strength that does not grow with d it would tend to 0. With a covariance for each class these differ as well,
+    and the best (quadratic) rule can do better: the median of its error is 0.24, 0.13 and 0.03 at d = 2, 5 and 10.
 
     Parameters
     ----------

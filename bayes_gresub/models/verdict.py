@@ -80,7 +80,7 @@ class Verdict:
         }
 
     def __repr__(self) -> str:
-        width = max(len(one.topic) for one in self.findings)
+        width = max((len(one.topic) for one in self.findings), default=0)
         lines = [self._headline]
         for one in self.findings:
             start = f"  {'PROBLEM' if one.is_problem else 'ok':<7}  {one.topic:<{width}}  "

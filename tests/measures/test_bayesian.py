@@ -7,6 +7,7 @@ hundred such numbers, so that a right program fails this file for 1 in 50 choice
 
 from __future__ import annotations
 
+import copy
 import functools
 import pickle
 import tracemalloc
@@ -84,7 +85,7 @@ def fixed_priors(covariance, c=2, d=3):
 def exact(covariance="full", prior=None, **given):
     """Return an unfitted measure with independent draws."""
     model = bg.GaussianClasses(covariance, fixed_priors(covariance) if prior is None else prior)
-    return bg.Bayesian(model, **({"sampler": "conjugate", "draws": 3000, "chains": 2, "random_state": 0} | given))
+    return bg.Bayesian(model, **({"sampler": "conjugate", "draws": 1500, "chains": 2, "random_state": 0} | given))
 
 
 def gibbs(model=None, **given):
@@ -273,7 +274,7 @@ class TestGibbs:
             0.0, 1.0, strength=numbers[0], strength_spread=numbers[1], center_spread=numbers[2], extra_dof=numbers[3]
         )
         lda = LinearDiscriminantAnalysis().fit(X, y)
-        measure = gibbs(bg.GaussianClasses(covariance, prior), draws=4000, chains=2).fit(X, y)
+        measure = gibbs(bg.GaussianClasses(covariance, prior), draws=2500, chains=2).fit(X, y)
         shared = covariance == "shared"
         expected = self.quadrature(X, y, shared, lda.coef_[0, 0], lda.intercept_[0], numbers)
         hyper = measure.posterior_.draws.hyper
@@ -334,10 +335,10 @@ class TestGibbs:
         samples = [sample(seed=seed, n=n) for seed, n in ((0, 48), (1, 30), (2, 48))]
         measure = gibbs(bg.GaussianClasses(covariance), draws=60, tune=10, chains=2)
         together = measure.fit_many(samples, [5, 6, 7])
-        for copy, (X, y), seed in zip(together, samples, (5, 6, 7), strict=True):
+        for one, (X, y), seed in zip(together, samples, (5, 6, 7), strict=True):
             alone = clone(measure).set_params(random_state=seed).fit(X, y)
-            np.testing.assert_allclose(copy.error(linear()).draws, alone.error(linear()).draws, rtol=0, atol=1e-12)
-            assert copy.error(neighbours()).value == pytest.approx(alone.error(neighbours()).value, abs=1e-12)
+            np.testing.assert_allclose(one.error(linear()).draws, alone.error(linear()).draws, rtol=0, atol=1e-12)
+            assert one.error(neighbours()).value == pytest.approx(alone.error(neighbours()).value, abs=1e-12)
 
     def test_fit_many_leaves_the_measure_unfitted(self):
         measure = exact(draws=10)
@@ -513,29 +514,25 @@ class TestOtherClassifiers:
             gaps = (half - rows)[:, [0, 1], [0, 1]]
             assert (np.abs(gaps.mean(axis=0)) < Z * gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))).all()
 
+    @pytest.mark.parametrize("covariance", ["full", "shared"])
     @pytest.mark.parametrize("c", [2, 3, 4])
-    @pytest.mark.parametrize("n_points", [16, 64])
-    def test_points_dealt_to_draws_are_no_noisier_than_random_ones(self, c, n_points):
+    def test_points_dealt_to_draws_are_no_noisier_than_random_ones(self, c, covariance):
         """Standard deviation over 20 seeds of the integration, at most 1.5 times that of independent points.
 
-        Of independent points this would be exceeded for 1 in 2000 choices of seeds (chi-square); Sobol' points are to
-        do better.
+        Of independent points this would be exceeded for 1 in 700 choices of seeds (chi-square); Sobol' points are to
+        do better, the more so the more draws there are.
         """
-        measure, classifier = gibbs(n_points=n_points, draws=150, chains=2), neighbours(c)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            measure.fit(*sample(c))
+        n_points, classifier = 8, neighbours(c)
+        measure = copy.copy(fitted_gibbs(covariance, c)).set_params(n_points=n_points)
         estimates = [measure.error(classifier, random_state=seed) for seed in range(20)]
-        value = np.mean([float(one) for one in estimates])
         shares = measure._classes.probabilities.mean(axis=(0, 1))
-        rates = np.array(list(estimates[0].per_class.values()))
-        plain = np.sqrt((shares**2 * rates * (1 - rates)).sum() / (n_points * 300))
+        rates = np.array(list(fitted_gibbs(covariance, c).error(classifier).per_class.values()))
+        plain = np.sqrt((shares**2 * rates * (1 - rates)).sum() / (n_points * len(estimates[0].draws)))
         assert np.std([float(one) for one in estimates], ddof=1) < 1.5 * plain
-        assert 0.0 < value < 1.0
 
     def test_fewest_points_still_give_an_unbiased_error(self):
         """One point in each half, 3600 in all: within 4.5 binomial standard errors of many points."""
-        few = clone(fitted_gibbs()).set_params(n_points=2).fit(*sample()).error(neighbours())
+        few = copy.copy(fitted_gibbs()).set_params(n_points=2).error(neighbours())
         many = fitted_gibbs().error(neighbours())
         noise = np.hypot(np.sqrt(many.value * (1 - many.value) / (2 * len(few.draws))), many.std_error)
         assert abs(few.value - many.value) < Z * noise
@@ -614,7 +611,7 @@ class TestClassProbabilities:
     @pytest.mark.parametrize("prior", [{0: 0.9, 1: 0.1}, [0.9, 0.1]])
     def test_known_ones_are_the_same_in_every_draw(self, prior):
         estimate = exact(class_prior=prior).fit(*sample()).error(linear())
-        np.testing.assert_allclose(estimate.confusion_draws.sum(axis=2), [[0.9, 0.1]] * 6000, atol=1e-12)
+        np.testing.assert_allclose(estimate.confusion_draws.sum(axis=2), [[0.9, 0.1]] * 3000, atol=1e-12)
         assert estimate.value == pytest.approx(np.dot([0.9, 0.1], list(estimate.per_class.values())), abs=1e-12)
 
     def test_known_ones_leave_less_variance(self):
@@ -653,9 +650,9 @@ class TestClassProbabilities:
 
     @pytest.mark.parametrize("classifier", [linear, neighbours], ids=["exact", "sampled"])
     def test_other_probabilities_have_their_own_posterior_sd(self, classifier):
-        """Within 4.5 standard errors of the standard deviation of 6000 draws, about 1%."""
+        """Within 4.5 standard errors of the standard deviation of 3000 draws, about 1.5% each."""
         moved = fitted_exact().error(classifier()).with_class_prior([0.9, 0.1])
-        assert moved.posterior_sd == pytest.approx(moved.draws.std(), rel=0.05)
+        assert moved.posterior_sd == pytest.approx(moved.draws.std(), rel=0.07)
 
     def test_other_probabilities_move_value_and_draws_alike(self):
         """The value weights draws by their class probabilities, the draws do not: equal but for chance."""
@@ -853,16 +850,13 @@ class TestDenoisedDraws:
         halves = np.broadcast_to(np.eye(3), (2, 50, 3, 3))
         np.testing.assert_array_equal(denoised(halves), halves[0])
 
-    @pytest.mark.parametrize("classifier", [linear, lambda: linear(3)], ids=["two", "three"])
-    def test_spread_of_sampled_draws_agrees_with_many_points(self, classifier):
-        """The variance of the same draws' errors with 64 and with 2048 points each, at 4.5 standard errors.
+    def test_spread_of_sampled_draws_agrees_with_many_points(self):
+        """The variance of the same draws' errors with 64 and with 512 points each, at 4.5 standard errors.
 
         That of the difference is at most that of the variance of 1200 draws, halved by their sharing the draws.
         """
-        c = len(classifier().classes_)
-        measure = fitted_gibbs(c=c)
-        few = measure.error(OnlyPredicts(classifier()))
-        many = clone(measure).set_params(n_points=2048).fit(*sample(c)).error(OnlyPredicts(classifier()))
+        few = fitted_gibbs(c=3).error(neighbours(3))
+        many = copy.copy(fitted_gibbs(c=3)).set_params(n_points=512).error(neighbours(3))
         squares = (few.draws - few.draws.mean()) ** 2
         assert few.draws.var() == pytest.approx(many.draws.var(), abs=Z * 0.5 * squares.std() / np.sqrt(len(squares)))
 

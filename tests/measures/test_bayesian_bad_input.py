@@ -798,6 +798,20 @@ def test_unknown_interval_lists_the_names():
         fitted().error(trained()).interval(method="hpd")
 
 
+@pytest.mark.parametrize(
+    "resampler",
+    [
+        lambda: bg.CrossValidation(3, measure=conjugate()),
+        lambda: bg.Bootstrap(measure=conjugate()),
+        lambda: bg.Calibrated(conjugate()),
+    ],
+    ids=["cross-validation", "bootstrap", "calibrated"],
+)
+def test_resamplers_cannot_centre_a_posterior(resampler):
+    with pytest.raises(TypeError, match=r"measure must .* such as Empirical|measure must have kernels"):
+        resampler().error(LinearDiscriminantAnalysis(), *sample())
+
+
 # Several samples at once
 
 

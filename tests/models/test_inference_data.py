@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -15,6 +16,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
+from bayes_gresub.models import custom
+from bayes_gresub.models.nuts import NutsDraws
 from bayes_gresub.readings import class_errors
 
 CHAINS, DRAWS, N = 2, 80, 40
@@ -399,3 +402,22 @@ class TestOtherModels:
         with pytest.warns(UserWarning, match="the prior rules the estimate"):
             measure.fit(X, y)
         assert list(measure.to_inference_data().posterior.data_vars) == ["class_probabilities"]
+
+    def test_models_of_users_hand_over_statistics_and_other_parameters(self, monkeypatch):
+        """What NUTS would have drawn is given here."""
+        shape = (CHAINS, DRAWS)
+        rng = np.random.default_rng(0)
+        drawn = {
+            "means": rng.normal(size=(*shape, 2, 3)),
+            "variances": np.ones((*shape, 2)),
+            "class_probabilities": rng.dirichlet([3.0, 2.0], size=shape),
+            "loadings": rng.normal(size=(*shape, 4, 2)),
+        }
+        stats_of_nuts = {"diverging": np.zeros(shape, dtype=bool), "energy": rng.normal(size=shape)}
+        variables = SimpleNamespace(unobserved_RVs=[SimpleNamespace(name=name) for name in drawn])
+        monkeypatch.setattr(custom, "sample_model", lambda *args: NutsDraws(drawn, stats_of_nuts))
+        handed = bg.Bayesian(lambda X, y: variables, random_state=0).fit(*sample()).to_inference_data()
+        assert set(handed.sample_stats.data_vars) == {"diverging", "energy"}
+        assert handed.posterior["loadings"].dims == ("chain", "draw", "loadings_dim_0", "loadings_dim_1")
+        np.testing.assert_array_equal(handed.posterior["class_probabilities"], drawn["class_probabilities"])
+        assert handed.posterior["class_probabilities"].dims == ("chain", "draw", "class")

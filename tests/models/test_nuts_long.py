@@ -18,6 +18,7 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.xdist_group("pymc"),
     pytest.mark.filterwarnings(r"ignore:\d of \d+ draws diverged"),  # With few points one in some thousand does.
+    pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS"),  # Which wheels of pip do not bring.
 ]
 
 COVARIANCES = ["full", "shared", "diagonal", "spherical"]
@@ -89,7 +90,7 @@ def test_error_agrees_with_closed_form_or_exact_draws(covariance, d):
             z = scores(chains_of(estimate), chains_of(exact.error(classifier)))
         else:
             assert estimate.computation.exact
-            z = scores_of_moments(chains_of(estimate), estimate.value, estimate.details["posterior_sd"] ** 2)
+            z = scores_of_moments(chains_of(estimate), estimate.value, estimate.posterior_sd ** 2)
         assert (np.abs(z) < 4).all(), (n, seed, z)
 
 
@@ -232,9 +233,9 @@ def test_student_t_tends_to_gaussian_on_gaussian_data():
     student = bg.Bayesian(bg.StudentTClasses(), **given).fit(X, y)
     gaussian = bg.Bayesian(bg.GaussianClasses(), sampler="gibbs", **given).fit(X, y)
     errors = [measure.error(classifier) for measure in (student, gaussian)]
-    assert abs(errors[0].value - errors[1].value) < 0.004
+    assert abs(errors[0].value - errors[1].value) < errors[1].draws.std()
     assert abs(errors[0].draws.std() / errors[1].draws.std() - 1) < 0.15
-    assert (np.median(student.posterior_.draws.dof, axis=(0, 1)) > 15).all()
+    assert (np.median(student.posterior_.draws.dof, axis=(0, 1)) > 10).all()
 
 
 def bimodal(n_class, rng):
@@ -245,6 +246,7 @@ def bimodal(n_class, rng):
     return X, y
 
 
+@pytest.mark.filterwarnings(r"ignore:\d+ of \d+ draws diverged")  # Some do where a normal class has two parts.
 def test_mixture_sees_two_modes_that_gaussian_classes_do_not():
     gaps = {"mixture": [], "gaussian": []}
     for seed in range(10):
@@ -254,7 +256,7 @@ def test_mixture_sees_two_modes_that_gaussian_classes_do_not():
         test_points, labels = bimodal(N_TEST // 2, rng)
         truth = np.mean(classifier.predict(test_points) != labels)
         given = {"class_prior": [0.5, 0.5], "random_state": seed}
-        mixture = bg.Bayesian(bg.MixtureClasses(), **given).fit(X, y)
+        mixture = bg.Bayesian(bg.MixtureClasses(), draws=500, **given).fit(X, y)
         gaussian = bg.Bayesian(bg.GaussianClasses(), sampler="gibbs", **given).fit(X, y)
         gaps["mixture"].append(mixture.error(classifier).value - truth)
         gaps["gaussian"].append(gaussian.error(classifier).value - truth)
@@ -271,5 +273,5 @@ def test_discrete_by_nuts_agrees_with_closed_form():
         classifier = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
         estimate = bg.Bayesian(bg.DiscreteClasses(0.7), random_state=seed).fit(X, y).error(classifier)
         assert estimate.computation.exact
-        z = scores_of_moments(chains_of(estimate), estimate.value, estimate.details["posterior_sd"] ** 2)
+        z = scores_of_moments(chains_of(estimate), estimate.value, estimate.posterior_sd ** 2)
         assert (np.abs(z) < 4).all(), (n, z)

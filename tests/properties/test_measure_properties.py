@@ -15,7 +15,12 @@ from sklearn.tree import DecisionTreeClassifier
 import bayes_gresub as bg
 
 # The "paper-" measures are the same classes with the features as given; the contract tests run over them.
-MEASURES = {entry.name: entry for entry in bg.estimators("measure") if not entry.name.startswith("paper-")}
+# Measures of points: posterior draws obey these invariants up to their noise only, which the contract tests allow for.
+MEASURES = {
+    entry.name: entry
+    for entry in bg.estimators("measure")
+    if not entry.name.startswith("paper-") and not entry.make().has_draws
+}
 PRODUCTS = [name for name in MEASURES if MEASURES[name].make().get_params().get("form") == "product"]
 INTEGRATED = [name for name in MEASURES if MEASURES[name].make().get_params().get("form") == "integrated"]
 ADDITIVE = [name for name in MEASURES if name not in PRODUCTS]

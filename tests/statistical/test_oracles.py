@@ -135,7 +135,7 @@ BY_SAMPLING = ["bolstered-3nn-pp", "paper-bolstered-3nn-pp"]
 N_DRAWS = 1_000_000
 
 
-@pytest.mark.parametrize("name", [name for name in MEASURES if name not in BY_SAMPLING])
+@pytest.mark.parametrize("name", [n for n in MEASURES if n not in BY_SAMPLING and not make_estimator(n).has_draws])
 def test_registered_measure_is_exact_for_a_linear_classifier(name):
     X, y = sample()
     estimate = make_estimator(name).fit(X, y).error(LogisticRegression().fit(X, y))
