@@ -88,7 +88,7 @@ def test_error_of_linear_classifier_agrees_with_closed_form(seed, counts, units)
     classifier = LinearDiscriminantAnalysis().fit(X, y)
     estimate = fixed(units, random_state=seed).fit(X, y).error(classifier)
     errors = estimate.draws.reshape(4, 1000)
-    mean, variance = estimate.value, estimate.posterior_sd ** 2
+    mean, variance = estimate.value, estimate.posterior_sd**2
     assert estimate.computation.exact
     for values, expected in ((errors, mean), ((errors - mean) ** 2, variance)):
         found, error = batch_error(values)

@@ -90,7 +90,7 @@ def test_error_agrees_with_closed_form_or_exact_draws(covariance, d):
             z = scores(chains_of(estimate), chains_of(exact.error(classifier)))
         else:
             assert estimate.computation.exact
-            z = scores_of_moments(chains_of(estimate), estimate.value, estimate.posterior_sd ** 2)
+            z = scores_of_moments(chains_of(estimate), estimate.value, estimate.posterior_sd**2)
         assert (np.abs(z) < 4).all(), (n, seed, z)
 
 
@@ -273,5 +273,5 @@ def test_discrete_by_nuts_agrees_with_closed_form():
         classifier = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
         estimate = bg.Bayesian(bg.DiscreteClasses(0.7), random_state=seed).fit(X, y).error(classifier)
         assert estimate.computation.exact
-        z = scores_of_moments(chains_of(estimate), estimate.value, estimate.posterior_sd ** 2)
+        z = scores_of_moments(chains_of(estimate), estimate.value, estimate.posterior_sd**2)
         assert (np.abs(z) < 4).all(), (n, z)
