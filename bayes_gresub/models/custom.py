@@ -10,6 +10,7 @@ import numpy as np
 from bayes_gresub.components import Floats
 from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
 from bayes_gresub.models.draws import ClassDraws, ComponentDraws
+from bayes_gresub.models.gaussian import interruption
 from bayes_gresub.models.nuts import Settings, sample_model
 from bayes_gresub.seeds import as_int, child
 
@@ -69,7 +70,8 @@ class PyMCClasses(ClassModel):
                 f"{', '.join(sorted(names))}. Add pm.Deterministic(name, ...) for what it calls otherwise."
             )
         found = sample_model(model, settings, seed)
-        draws = _container(dict(found.posterior), spreads[0], data, found.stats)
+        notes = interruption(found.posterior["means"].shape[1], settings)
+        draws = _container(dict(found.posterior), spreads[0], data, found.stats, notes)
         return CustomPosterior(draws, model, seed, found.posterior.get("class_probabilities"))
 
 
@@ -97,7 +99,9 @@ class CustomPosterior(ClassPosterior):
         return _container(posterior, spread, None, {})
 
 
-def _container(posterior: dict[str, Floats], spread_name: str, data: ClassData | None, stats: Any) -> ComponentDraws:
+def _container(
+    posterior: dict[str, Floats], spread_name: str, data: ClassData | None, stats: Any, notes: tuple[str, ...] = ()
+) -> ComponentDraws:
     means = posterior["means"]
     weights, dof = posterior.get("weights"), posterior.get("dof")
     has_parts = means.ndim == 5
@@ -125,4 +129,4 @@ def _container(posterior: dict[str, Floats], spread_name: str, data: ClassData |
         means, spread = means[:, :, :, None], np.expand_dims(spread, 3)
     used = {"means", "weights", "dof", "class_probabilities", *_SPREADS}
     hyper = {name: values for name, values in posterior.items() if name not in used and not name.endswith("__")}
-    return ComponentDraws(means, spread, weights, dof, hyper=hyper, stats=stats)
+    return ComponentDraws(means, spread, weights, dof, hyper=hyper, stats=stats, notes=notes)

@@ -153,21 +153,26 @@ def _remembered(key: Hashable, make: Callable[[], Any]) -> Any:
 
 
 def _read(found: Any) -> NutsDraws:
-    """Return plain arrays; draws that an interrupt left incomplete are dropped."""
+    """Return plain arrays. After an interrupt: as many whole chains of one length as hold the most draws."""
     posterior = {str(name): np.asarray(values) for name, values in found["posterior"].data_vars.items()}
     stats = {
         str(name): np.asarray(values)
         for name, values in found["sample_stats"].data_vars.items()
         if values.dims == ("chain", "draw") and values.dtype.kind in "biuf"
     }
-    whole = min(len(values[0]) for values in posterior.values())
-    complete = np.ones(whole, dtype=bool)
+    n_chains, n_draws = next(iter(posterior.values())).shape[:2]
+    whole = np.ones((n_chains, n_draws), dtype=bool)
     for values in posterior.values():
-        complete &= np.isfinite(values[:, :whole].reshape(len(values), whole, -1)).all(axis=(0, 2))
-    kept = int(complete.argmin()) if not complete.all() else whole
+        whole &= np.isfinite(values.reshape(n_chains, n_draws, -1)).all(axis=2)
+    lengths = np.logical_and.accumulate(whole, axis=1).sum(axis=1)
+    longest = np.argsort(-lengths, kind="stable")
+    count = int(np.argmax(lengths[longest] * np.arange(1, n_chains + 1))) + 1
+    chains, kept = np.sort(longest[:count]), int(lengths[longest[count - 1]])
+    if kept == 0:
+        raise KeyboardInterrupt("interrupted before the first draw after tuning")
     return NutsDraws(
-        {name: values[:, :kept] for name, values in posterior.items()},
-        {name: values[:, :kept] for name, values in stats.items()},
+        {name: values[chains, :kept] for name, values in posterior.items()},
+        {name: values[chains, :kept] for name, values in stats.items()},
     )
 
 
@@ -177,4 +182,6 @@ def _quiet() -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)
         warnings.filterwarnings("ignore", category=DeprecationWarning)
+        # ArviZ wonders about chains that an interrupt cut short.
+        warnings.filterwarnings("ignore", message="More chains")
         yield
