@@ -79,6 +79,11 @@ def main() -> None:
     false_alarms()
     other_models()
     power_table()
+    join_reports()
+
+
+def join_reports() -> None:
+    """Make one page of the tables."""
     report = RESULTS / "class_fit.md"
     parts = [RESULTS / f"class_fit_{part}.md" for part in ("bars", "alarms", "models", "power")]
     report.write_text("\n".join(part.read_text(encoding="utf-8") for part in parts), encoding="utf-8")
@@ -114,8 +119,8 @@ def bars() -> None:
         "simulated data sets) flags a class; one class departs, the other is normal (standard error).",
         "",
         f"- least power: {min(shares):.3f} (bar 0.95)",
-        f"- seconds a check, median: {max(seconds[::2]):.2f} with 2 features, {max(seconds[1::2]):.2f} with 10 (bar",
-        "  0.5)",
+        f"- seconds a check, median: {max(seconds[::2]):.2f} with 2 features, {max(seconds[1::2]):.2f} with 10",
+        "  (bar 0.5)",
     ]
     write_table("class_fit_bars", "Check of class models: strong departures", ["departure", "d=2", "d=10"], rows, notes)
 

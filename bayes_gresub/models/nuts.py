@@ -18,6 +18,7 @@ from bayes_gresub.seeds import as_int
 
 BACKENDS = ("nutpie", "pymc")
 
+_NOTHING = "interrupted before the first draw after tuning"
 _MOST_COMPILED = 32
 _COMPILED: OrderedDict[Hashable, Any] = OrderedDict()
 
@@ -161,6 +162,8 @@ def _read(found: Any) -> NutsDraws:
         if values.dims == ("chain", "draw") and values.dtype.kind in "biuf"
     }
     n_chains, n_draws = next(iter(posterior.values())).shape[:2]
+    if not n_chains * n_draws:
+        raise KeyboardInterrupt(_NOTHING)
     whole = np.ones((n_chains, n_draws), dtype=bool)
     for values in posterior.values():
         whole &= np.isfinite(values.reshape(n_chains, n_draws, -1)).all(axis=2)
@@ -169,7 +172,7 @@ def _read(found: Any) -> NutsDraws:
     count = int(np.argmax(lengths[longest] * np.arange(1, n_chains + 1))) + 1
     chains, kept = np.sort(longest[:count]), int(lengths[longest[count - 1]])
     if kept == 0:
-        raise KeyboardInterrupt("interrupted before the first draw after tuning")
+        raise KeyboardInterrupt(_NOTHING)
     return NutsDraws(
         {name: values[chains, :kept] for name, values in posterior.items()},
         {name: values[chains, :kept] for name, values in stats.items()},
