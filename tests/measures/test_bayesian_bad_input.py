@@ -678,7 +678,7 @@ def test_spread_of_a_model_must_fit_classes_and_features(monkeypatch, name, shap
 def test_every_spread_of_a_model_is_understood(monkeypatch, name, values):
     """Standard normal classes two apart: LDA's boundary is known to lie where it lies."""
     hand_over(monkeypatch, means=np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), **{name: values})
-    measure = bg.Bayesian(lambda X, y: user_model("means", name), class_prior=[0.5, 0.5]).fit(*sample())
+    measure = bg.Bayesian(lambda X, y: user_model("means", name), class_prior=[0.5, 0.5], draws=10).fit(*sample())
 
     class Halfway:
         classes_ = np.array([0, 1])
