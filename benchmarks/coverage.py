@@ -40,7 +40,7 @@ The default prior (strength, its spread, degrees of freedom) was chosen on other
 identity covariance, equal correlations of 0.5, and the identity in class 0 with a randomly rotated matrix of
 eigenvalues from 0.3 to 3 in class 1; errors of 0.1, 0.2 and 0.3; means that differ equally in all features; equal class
 sizes. Some twenty settings were compared there, by 200 to 250 samples each: a strength of 0.5 to 2 per feature, a
-spread of 0.7 to 1.5, 1 to 10 more degrees of freedom, a scale from the pooled covariance. Those on both sides of the one
+spread of 0.7 to 1.5, 1 to 10 more degrees of freedom, the pooled covariance as scale. Those on both sides of the one
 taken (spreads of 0.7 and 1; it has 0.8) had coverages of 0.92 to 0.96 in all nine. It was not changed after the
 reported truths were seen.
 
