@@ -416,7 +416,7 @@ class TestOtherModels:
         stats_of_nuts = {"diverging": np.zeros(shape, dtype=bool), "energy": rng.normal(size=shape)}
         variables = SimpleNamespace(unobserved_RVs=[SimpleNamespace(name=name) for name in drawn])
         monkeypatch.setattr(custom, "sample_model", lambda *args: NutsDraws(drawn, stats_of_nuts))
-        handed = bg.Bayesian(lambda X, y: variables, random_state=0).fit(*sample()).to_inference_data()
+        handed = bg.Bayesian(lambda X, y: variables, draws=DRAWS, random_state=0).fit(*sample()).to_inference_data()
         assert set(handed.sample_stats.data_vars) == {"diverging", "energy"}
         assert handed.posterior["loadings"].dims == ("chain", "draw", "loadings_dim_0", "loadings_dim_1")
         np.testing.assert_array_equal(handed.posterior["class_probabilities"], drawn["class_probabilities"])
