@@ -27,7 +27,10 @@ def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
               \log p(\mu \mid B) &= \sum_i \log B_{ii} + \tfrac d2 \log k - \tfrac k2 |P'(\mu - m)|^2 \\
               \log p(X \mid \mu, B) &= n \sum_i \log B_{ii} - \tfrac12 |P'F|^2 - \tfrac n2 |P'(\bar x - \mu)|^2
 
-    up to constants, F F' being the scatter. With one variance per feature B is its diagonal.
+    up to constants, F F' being the scatter. By the choice of R, :math:`|A|^2 + |P'F|^2 = |B|^2`; and the last square is
+    :math:`|B'u|^2`. With one variance per feature B is its diagonal.
+
+    Half the time of a first fit goes into compiling this, kernel by kernel: what can be worked out beforehand is.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -35,23 +38,18 @@ def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
     d, c = inputs.n_features, inputs.n_classes
     with pm.Model() as model:
         data = _data(inputs)
-        root, diagonal = _roots(structure, inputs)
+        root, log_diagonal = _roots(structure, inputs)
         offset = pm.Flat("offset", shape=(c, d))
-        moved = offset / pt.sqrt(data["counts"])[:, None]
         if hierarchical:
-            center = pm.Normal("center", 0.0, data["center_sd"], shape=d)
-            log_strength = pm.Normal("log_strength", data["log_strength_mean"], data["log_strength_sd"])
-            log_strengths = log_strength * pt.ones(c)
+            center, log_strength, total = _hyper(data, d)
+            total += 0.5 * c * d * log_strength
+            strengths = pt.exp(log_strength)
         else:
-            center, log_strengths = data["centers"], pt.log(data["strengths"])
-        from_center = moved + _times(data["reference"], data["means"] - center)
-        log_det = _log_det(diagonal, structure, d)
-        strengths = pt.exp(log_strengths)
-        means_prior = 0.5 * d * log_strengths.sum() - 0.5 * (strengths[:, None] * _times(root, from_center) ** 2).sum()
-        pm.Potential("prior", _covariance_prior(root, diagonal, data, structure, d) + means_prior + _sum(log_det, c))
-        about_means = (_applied(data["data_factor"], root) ** 2).sum()
-        about_means += (data["counts"][:, None] * _times(root, moved) ** 2).sum()
-        pm.Potential("likelihood", (data["counts"] * log_det).sum() - 0.5 * about_means)
+            center, strengths, total = data["centers"], data["strengths"][:, None], 0.0
+        from_center = data["per_root_count"] * offset + _times(data["reference"], data["means"] - center)
+        squares = _times(root, offset) ** 2 + strengths * _times(root, from_center) ** 2
+        total += (data["powers"] * log_diagonal).sum() - 0.5 * ((root**2).sum() + squares.sum())
+        pm.Potential("posterior", total)
     return model
 
 
@@ -69,22 +67,20 @@ def student_density(inputs: Inputs, structure: str) -> Any:
     d, c = inputs.n_features, inputs.n_classes
     with pm.Model() as model:
         data = _data(inputs)
-        root, diagonal = _roots(structure, inputs)
+        root, log_diagonal = _roots(structure, inputs)
         offset = pm.Flat("offset", shape=(c, d))
         dof = pm.Gamma("dof", 2.0, 0.1, shape=c)
-        center = pm.Normal("center", 0.0, data["center_sd"], shape=d)
-        log_strength = pm.Normal("log_strength", data["log_strength_mean"], data["log_strength_sd"])
-        moved = offset / pt.sqrt(data["counts"])[:, None]
+        center, log_strength, total = _hyper(data, d)
+        moved = data["per_root_count"] * offset
         from_center = moved + _times(data["reference"], data["means"] - center)
-        log_det = _log_det(diagonal, structure, d)
-        means_prior = 0.5 * c * d * log_strength - 0.5 * pt.exp(log_strength) * (_times(root, from_center) ** 2).sum()
-        pm.Potential("prior", _covariance_prior(root, diagonal, data, structure, d) + means_prior + _sum(log_det, c))
+        total += 0.5 * c * d * log_strength - 0.5 * pt.exp(log_strength) * (_times(root, from_center) ** 2).sum()
+        total += (data["powers"] * log_diagonal).sum() - 0.5 * (_applied(data["prior_factor"], root) ** 2).sum()
         codes = data["codes"]
         inside = _gathered(root, codes if inputs.n_groups > 1 else None, data["whitened"] - moved[codes])
         v = dof[codes]
         tails = -0.5 * (v + d) * pt.log1p((inside**2).sum(axis=-1) / v)
         constants = pt.gammaln((v + d) / 2) - pt.gammaln(v / 2) - 0.5 * d * pt.log(v)
-        pm.Potential("likelihood", (tails + constants).sum() + (data["counts"] * log_det).sum())
+        pm.Potential("posterior", total + (tails + constants).sum())
     return model
 
 
@@ -102,18 +98,20 @@ def mixture_density(inputs: Inputs, structure: str) -> Any:
     d, c, parts = inputs.n_features, inputs.n_classes, inputs.n_parts
     with pm.Model() as model:
         data = _data(inputs)
-        root, diagonal = _roots(structure, inputs)
+        root, log_diagonal = _roots(structure, inputs)
         offset = pm.Flat("offset", shape=(c * parts, d))
         weights = pm.Dirichlet("weights", np.full((c, parts), PART_CONCENTRATION))
         center = pm.Normal("center", 0.0, data["center_sd"], shape=d)
         log_separation = pm.Normal("log_separation", 0.0, SEPARATION_SD)
-        moved = offset / pt.sqrt(data["counts"])[:, None]
+        moved = data["per_root_count"] * offset
         # The inverse factor turns offsets, which are of order one, into shifts of the means.
         means = data["means"] + _times(data["inverse_reference"], moved)
-        log_det = _log_det(diagonal, structure, d)
+        log_det = log_diagonal.sum(axis=1) * (d if structure == "spherical" else 1)
         spread = ((means - center) ** 2).sum() * pt.exp(-2.0 * log_separation)
         means_prior = -c * parts * d * log_separation - 0.5 * spread
-        pm.Potential("prior", _covariance_prior(root, diagonal, data, structure, d) + means_prior)
+        covariance_prior = (data["prior_powers"] * log_diagonal).sum()
+        covariance_prior -= 0.5 * (_applied(data["prior_factor"], root) ** 2).sum()
+        pm.Potential("prior", covariance_prior + means_prior)
         codes = data["codes"]
         each = []
         for part in range(parts):
@@ -146,44 +144,34 @@ def _data(inputs: Inputs) -> dict[str, Any]:
 
 
 def _roots(structure: str, inputs: Inputs) -> tuple[Any, Any]:
-    """Return B and its diagonal: (groups, d, d) and (groups, d), or the deviations' inverses twice."""
+    """Return B and the logarithm of its diagonal: (groups, d, d) and (groups, d); both (groups, d) or (groups, 1)."""
     import pymc as pm
     import pytensor.tensor as pt
 
     d, groups = inputs.n_features, inputs.n_groups
-    if structure == "spherical":
-        diagonal = pm.HalfFlat("root_diagonal", shape=(groups, 1))
-        return diagonal, diagonal
-    diagonal = pm.HalfFlat("root_diagonal", shape=(groups, d))
-    if structure == "diagonal":
-        return diagonal, diagonal
-    root = pt.zeros((groups, d, d))
-    root = pt.set_subtensor(root[:, np.arange(d), np.arange(d)], diagonal)
+    log_diagonal = pm.Flat("log_root_diagonal", shape=(groups, 1 if structure == "spherical" else d))
+    diagonal = pt.exp(log_diagonal)
+    if structure in ("spherical", "diagonal"):
+        return diagonal, log_diagonal
+    # One gather compiles quicker than two assignments into zeros.
+    entries, position = [diagonal, pt.zeros((groups, 1))], np.full((d, d), d)
+    position[np.diag_indices(d)] = np.arange(d)
     if d > 1:
-        below = pm.Flat("root_below", shape=(groups, d * (d - 1) // 2))
-        root = pt.set_subtensor(root[:, *np.tril_indices(d, -1)], below)
-    return root, diagonal
+        entries.append(pm.Flat("root_below", shape=(groups, d * (d - 1) // 2)))
+        position[np.tril_indices(d, -1)] = d + 1 + np.arange(d * (d - 1) // 2)
+    return pt.concatenate(entries, axis=1)[:, position.ravel()].reshape((groups, d, d)), log_diagonal
 
 
-def _log_det(diagonal: Any, structure: str, d: int) -> Any:
-    import pytensor.tensor as pt
+def _hyper(data: dict[str, Any], d: int) -> tuple[Any, Any, Any]:
+    """Return the centre of the classes, the logarithm of the strength, and their log density."""
+    import pymc as pm
 
-    return pt.log(diagonal).sum(axis=1) * (d if structure == "spherical" else 1)
-
-
-def _sum(log_det: Any, c: int) -> Any:
-    """Return the sum over classes of what groups have: a shared covariance counts once for every class."""
-    import pytensor.tensor as pt
-
-    return (log_det * pt.ones(c)).sum()
-
-
-def _covariance_prior(root: Any, diagonal: Any, data: dict[str, Any], structure: str, d: int) -> Any:
-    import pytensor.tensor as pt
-
-    rank = np.arange(1, d + 1) if structure in ("full", "shared") else np.ones(1)
-    powers = ((data["dofs"][:, None] - rank) * pt.log(diagonal)).sum()
-    return powers - 0.5 * (_applied(data["prior_factor"], root) ** 2).sum()
+    center = pm.Flat("center", shape=d)
+    log_strength = pm.Flat("log_strength")
+    # Distributions of PyMC would check their parameters at every step.
+    squares = (data["per_center_sd"] * center) ** 2
+    away = data["per_log_strength_sd"] * (log_strength - data["log_strength_mean"])
+    return center, log_strength, -0.5 * (squares.sum() + away**2)
 
 
 def _applied(factor: Any, root: Any) -> Any:

@@ -36,8 +36,8 @@ class HierarchicalNumbers:
         """Return what the PyMC models know of it, apart from dof and scale."""
         return {
             "log_strength_mean": np.asarray(self.log_strength),
-            "log_strength_sd": np.asarray(self.log_strength_sd),
-            "center_sd": np.asarray(self.center_sd),
+            "per_log_strength_sd": np.asarray(1.0 / self.log_strength_sd),
+            "per_center_sd": np.asarray(1.0 / self.center_sd),
         }
 
 
@@ -93,7 +93,7 @@ class Reference:
 
     def draws(self, posterior: Mapping[str, Floats]) -> tuple[Floats, Floats]:
         """Return means (chains, draws, m, d) and spread (chains, draws, g, ...) from the free numbers of a model."""
-        diagonal, offset = posterior["root_diagonal"], posterior["offset"]
+        diagonal, offset = np.exp(posterior["log_root_diagonal"]), posterior["offset"]
         shift = offset / self.root[:, None]
         if not self.is_matrix:
             spread = 1.0 / (self.factor * diagonal)
@@ -123,25 +123,28 @@ def reference(structure: CovarianceStructure, means: Floats, scatter: Floats, sc
     return Reference(structure, factor, means, root)
 
 
-def factors(about: Reference, scatter: Floats, scale: Floats) -> dict[str, Floats]:
-    """Return the data that say how prior scale and scatter look from the reference: C^(-1) R and F'R."""
-    factor = about.factor
+def _prior_factor(about: Reference, scale: Floats) -> Floats:
+    """Return how the prior scale (g, ...) looks from the reference: C^(-1) R."""
     if about.is_matrix:
-        values, vectors = np.linalg.eigh(scatter)
-        # Scatter may be singular; its eigenvalues, but for rounding, are not negative.
-        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-        inverse_prior = np.linalg.inv(np.linalg.cholesky(np.linalg.inv(scale)))
-        return {
-            "reference": factor,
-            "prior_factor": np.broadcast_to(inverse_prior @ factor, factor.shape).copy(),
-            "data_factor": root.swapaxes(1, 2) @ factor,
-        }
-    shape = factor.shape
-    return {
-        "reference": factor,
-        "prior_factor": np.sqrt(np.broadcast_to(scale, scatter.shape).reshape(shape)) * factor,
-        "data_factor": np.sqrt(scatter.reshape(shape)) * factor,
-    }
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(np.linalg.inv(scale))) @ about.factor)
+    return np.asarray(np.sqrt(scale.reshape(about.factor.shape)) * about.factor)
+
+
+def _powers(structure: CovarianceStructure, dofs: Floats, counts: Floats, d: int) -> tuple[Floats, Floats]:
+    """Return what log B_ii is multiplied by in the prior, and in prior times likelihood: (g, d) or (g, 1) each.
+
+    One is added for the logarithm being the free number.
+    """
+    rank = (
+        np.arange(1, d + 1)
+        if structure.name in ("full", "shared")
+        else np.ones(1 if structure.name == "spherical" else d)
+    )
+    prior = dofs[:, None] - rank + 1
+    # A factor |P| for every point and for the prior of every mean.
+    times = counts + 1.0
+    times = times.sum(keepdims=True) if structure.is_shared else times
+    return prior, prior + times[:, None] * (d if structure.name == "spherical" else 1)
 
 
 def gaussian_inputs(
@@ -150,12 +153,14 @@ def gaussian_inputs(
     """Return the data of `gaussian_density` and the reference to read its draws with."""
     c, d = statistics.means.shape
     groups = 1 if structure.is_shared else c
-    scale = prior.scale if isinstance(prior, HierarchicalNumbers) else prior.scales
-    scale = np.broadcast_to(scale, statistics.scatter.shape)
-    dofs = np.full(groups, prior.dof) if isinstance(prior, HierarchicalNumbers) else prior.dofs
+    scale, dofs = _covariance_prior(prior, statistics.scatter.shape, groups)
     about = reference(structure, statistics.means, statistics.scatter, scale, np.sqrt(statistics.counts))
-    arrays = {"counts": statistics.counts, "means": statistics.means, "dofs": np.asarray(dofs, dtype=float)}
-    arrays |= factors(about, statistics.scatter, scale)
+    arrays = {
+        "means": statistics.means,
+        "per_root_count": 1.0 / about.root[:, None],
+        "reference": about.factor,
+        "powers": _powers(structure, dofs, statistics.counts, d)[1],
+    }
     if isinstance(prior, HierarchicalNumbers):
         arrays |= prior.arrays()
     else:
@@ -163,13 +168,25 @@ def gaussian_inputs(
     return Inputs(d, c, groups, 1, arrays), about
 
 
+def _covariance_prior(
+    prior: HierarchicalNumbers | NormalInverseWishartLaw, shape: tuple[int, ...], groups: int
+) -> tuple[Floats, Floats]:
+    """Return scale and degrees of freedom of every group."""
+    if isinstance(prior, HierarchicalNumbers):
+        return np.broadcast_to(prior.scale, shape), np.full(groups, float(prior.dof))
+    return np.broadcast_to(prior.scales, shape), np.asarray(prior.dofs, dtype=float)
+
+
 def student_inputs(
     structure: CovarianceStructure, features: Floats, codes: Ints, c: int, prior: HierarchicalNumbers
 ) -> tuple[Inputs, Reference]:
     """Return the data of `student_density`, points included, and the reference to read its draws with."""
-    inputs, about = gaussian_inputs(structure, structure.statistics(features, codes, c), prior)
+    statistics = structure.statistics(features, codes, c)
+    inputs, about = gaussian_inputs(structure, statistics, prior)
+    scale, _ = _covariance_prior(prior, statistics.scatter.shape, inputs.n_groups)
     arrays = {
-        **{name: inputs.arrays[name] for name in inputs.arrays if name != "data_factor"},
+        **inputs.arrays,
+        "prior_factor": _prior_factor(about, scale),
         "codes": codes.astype(np.int64),
         "whitened": about.whitened(features, codes),
     }
@@ -193,9 +210,13 @@ def mixture_inputs(
     log_reference = np.log(np.einsum("gdd->gd", about.factor) if about.is_matrix else about.factor).sum(axis=1)
     if structure.name == "spherical":
         log_reference = log_reference * features.shape[1]
-    names = ("counts", "means", "dofs", "prior_factor", "center_sd")
+    scale, dofs = _covariance_prior(prior, statistics.scatter.shape, c * parts)
     arrays = {
-        **{name: inputs.arrays[name] for name in names},
+        "means": statistics.means,
+        "per_root_count": inputs.arrays["per_root_count"],
+        "center_sd": np.asarray(prior.center_sd),
+        "prior_powers": _powers(structure, dofs, statistics.counts, features.shape[1])[0],
+        "prior_factor": _prior_factor(about, scale),
         "inverse_reference": about.inverse,
         "log_reference": log_reference,
         "codes": codes.astype(np.int64),
