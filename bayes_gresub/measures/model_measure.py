@@ -133,7 +133,6 @@ class ModelMeasure(Measure):
             concentration=alpha,
             attrs={
                 "model": describe(model),
-                "prior": _in_words(getattr(model, "prior", "")),
                 "sampler": self.sampler,
                 "backend": choose_backend(self.backend) if self.sampler == "nuts" else "",
                 "seed": str(seed.entropy),
@@ -191,9 +190,3 @@ class ModelMeasure(Measure):
         if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():
             raise ValueError(f"class_concentration must hold numbers above 0; got {self.class_concentration!r}.")
         self._model()
-
-
-def _in_words(prior: Any) -> str:
-    if isinstance(prior, list | tuple):
-        return "; ".join(_in_words(one) for one in prior)
-    return str(prior) if isinstance(prior, str) else " ".join(repr(prior).split())

@@ -67,13 +67,15 @@ def ess(values: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = 1.0 - (within - covariance.mean(axis=0)) / pooled
     rho[0] = 1.0
-    pairs = rho[: 2 * (n // 2)].reshape(n // 2, 2, -1).sum(axis=1)
+    # ArviZ leaves out the last pairs, should correlations last that long.
+    n_pairs = max((n - 3) // 2, 0)
+    pairs = rho[: 2 * n_pairs].reshape(n_pairs, 2, flat.shape[2]).sum(axis=1)
     # Geyer: pairs count up to the first that is not positive, and may not grow.
     positive = np.logical_and.accumulate(pairs > 0, axis=0)
     falling = np.minimum.accumulate(np.where(positive, pairs, 0.0), axis=0)
     last = positive.sum(axis=0)
-    tail = np.take_along_axis(rho, np.minimum(2 * last, n - 1)[None], axis=0)[0]
-    time = -1.0 + 2.0 * falling.sum(axis=0) + np.where(2 * last < n - 1, np.maximum(tail, 0.0), 0.0)
+    tail = np.take_along_axis(rho, 2 * last[None], axis=0)[0]
+    time = -1.0 + 2.0 * falling.sum(axis=0) + np.maximum(tail, 0.0)
     total = m * n
     time = np.maximum(time, 1.0 / np.log10(total))
     result = np.where(np.ptp(flat, axis=(0, 1)) == 0, float(total), total / time)

@@ -225,7 +225,7 @@ def _exact(
     c, d = law.centers.shape
     total = settings.chains * settings.draws
     noise = form.noise(np.random.default_rng(child(seed, 0)), law.dofs, c, d, total)
-    return container(form, form.draw(law, noise), units, (settings.chains, settings.draws))
+    return container(form, form.draw(law, noise, many=True), units, (settings.chains, settings.draws))
 
 
 def _by_gibbs(
@@ -250,7 +250,7 @@ def _by_gibbs(
     for number, own in enumerate(units):
         rows = slice(number * chains, (number + 1) * chains)
         shape = found.log_strength[rows].shape
-        drawn = GaussianDraws(found.means[rows], found.spread[rows], found.spread[rows])
+        drawn = GaussianDraws(found.means[rows], found.spread[rows])
         hyper = {"center": own.outward(found.center[rows]), "log_strength": found.log_strength[rows]}
         notes = interruption(shape[1], settings)
         result.append(container(form, drawn, own, shape, hyper=hyper, notes=notes))
@@ -277,7 +277,7 @@ def _by_nuts(
             "log_strength": found.posterior["log_strength"],
         }
     shape = means.shape[:2]
-    drawn = GaussianDraws(means, spread, spread)
+    drawn = GaussianDraws(means, spread)
     return container(form, drawn, units, shape, hyper=hyper, stats=found.stats, notes=interruption(shape[1], settings))
 
 

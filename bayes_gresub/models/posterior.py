@@ -54,7 +54,7 @@ class FittedClasses:
     concentration : ndarray of shape (c,) or None
         Of the posterior of the class probabilities, where they are learned.
     attrs : mapping
-        Model, sampler and seed in words.
+        Model, sampler and seed in words; what is slow to say is said when asked for.
     halves : ndarray of shape (2, draws, c, regions) or None
         The two estimates of the masses behind one estimate, before their noise was taken out.
     """
@@ -220,7 +220,7 @@ class FittedClasses:
                 versions[f"{package}_version"] = version(package)
             except PackageNotFoundError:
                 continue
-        return {**self.attrs, **versions}
+        return {**self.attrs, "prior": _in_words(getattr(self.model, "prior", "")), **versions}
 
 
 def joint_confusion(rows: Floats, probabilities: Floats, n_regions: int) -> Floats:
@@ -254,6 +254,12 @@ def sampling_problems(fitted: FittedClasses) -> list[str]:
             f"the chains hold only {few:.0f} effective draws for some parameter: interval ends are unsure. Raise draws."
         )
     return found
+
+
+def _in_words(prior: Any) -> str:
+    if isinstance(prior, list | tuple):
+        return "; ".join(_in_words(one) for one in prior)
+    return str(prior) if isinstance(prior, str) else " ".join(repr(prior).split())
 
 
 def _hyper(name: str, values: Floats) -> tuple[tuple[str, ...], Floats]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.models.structures import CovarianceStructure, NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.triangular import inverses, lower_triangular
 
 
 @dataclass(frozen=True)
@@ -99,14 +100,10 @@ class Reference:
             spread = 1.0 / (self.factor * diagonal)
             means = self.means + shift / self.factor
             return means, spread[..., 0] if self.structure.name == "spherical" else spread
-        d = diagonal.shape[-1]
-        lower = np.zeros((*diagonal.shape, d))
-        lower[..., range(d), range(d)] = diagonal
-        if d > 1:
-            lower[..., *np.tril_indices(d, -1)] = posterior["root_below"]
+        lower = lower_triangular(diagonal, posterior.get("root_below"))
         inverse = self.inverse
         # (R B)^(-T) = R^(-T) B^(-T)
-        spread = inverse.swapaxes(-1, -2) @ np.linalg.inv(lower).swapaxes(-1, -2)
+        spread = inverse.swapaxes(-1, -2) @ inverses(lower).swapaxes(-1, -2)
         return self.means + np.einsum("gde,...gd->...ge", self._for_all(inverse), shift), spread
 
     def _for_all(self, inverse: Floats) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 
 from bayes_gresub.checks import check_name
 from bayes_gresub.components import Floats, Ints
+from bayes_gresub.models.triangular import inverses, lower_triangular
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +64,11 @@ class Noise:
 class GaussianDraws:
     """Draws of the classes: `means` (..., c, d) and `spread`, whose product with its transpose is the covariance.
 
-    The spread has shape (..., g, d, d), (..., g, d) or (..., g); `whitener` is its inverse transposed.
+    The spread has shape (..., g, d, d), (..., g, d) or (..., g).
     """
 
     means: Floats
     spread: Floats
-    whitener: Floats
 
 
 class CovarianceStructure(ABC):
@@ -94,15 +94,19 @@ class CovarianceStructure(ABC):
         """Return the random numbers of `size` draws from a law with these dofs (g,)."""
 
     @abstractmethod
-    def draw(self, law: NormalInverseWishartLaw, noise: Noise) -> GaussianDraws:
-        """Return draws from the law, one for each set of random numbers."""
+    def draw(self, law: NormalInverseWishartLaw, noise: Noise, many: bool = False) -> GaussianDraws:
+        """Return draws from the law, one for each set of random numbers; `many` is quicker for thousands."""
 
     @abstractmethod
-    def whiten(self, draws: GaussianDraws, vectors: Floats) -> Floats:
+    def whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> Floats:
+        """Return the inverse, transposed, of the spread that `draw` makes of the same numbers."""
+
+    @abstractmethod
+    def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
         """Return Sigma_y^(-1/2) v_y for vectors (..., c, d)."""
 
     @abstractmethod
-    def precision(self, draws: GaussianDraws) -> Floats:
+    def precision(self, whitener: Floats) -> Floats:
         """Return Sigma_g^(-1), a matrix or the diagonal of one: (..., g, d, d) or (..., g, d or 1)."""
 
     @abstractmethod
@@ -183,30 +187,30 @@ class Full(CovarianceStructure):
         below = rng.standard_normal((size, len(dofs), d * (d - 1) // 2))
         return Noise(roots, below, rng.standard_normal((size, c, d)))
 
-    def draw(self, law: NormalInverseWishartLaw, noise: Noise) -> GaussianDraws:
+    def draw(self, law: NormalInverseWishartLaw, noise: Noise, many: bool = False) -> GaussianDraws:
         r"""Return draws by Bartlett's decomposition.
 
         With A lower triangular, A_ii^2 chi-square with v - i degrees of freedom (i from 0) and standard normals
         below, A A' is Wishart(v, I). So with L L' the scale, :math:`\Sigma = T T'` for :math:`T = L A^{-\top}`.
         """
-        d = noise.means.shape[-1]
-        lower = np.zeros((*noise.square_roots.shape, d))
-        lower[..., range(d), range(d)] = noise.square_roots
-        if noise.below is not None:
-            lower[..., *np.tril_indices(d, -1)] = noise.below
-        factor = np.linalg.cholesky(law.scales)
-        spread = factor @ np.linalg.inv(lower).swapaxes(-1, -2)
-        whitener = np.linalg.inv(factor).swapaxes(-1, -2) @ lower
+        lower = lower_triangular(noise.square_roots, noise.below)
+        inverse = inverses(lower) if many else np.linalg.inv(lower)
+        spread = np.linalg.cholesky(law.scales) @ inverse.swapaxes(-1, -2)
         moved = np.matmul(spread, noise.means[..., None])[..., 0]
-        return GaussianDraws(law.centers + moved / np.sqrt(law.strengths)[..., None], spread, whitener)
+        return GaussianDraws(law.centers + moved / np.sqrt(law.strengths)[..., None], spread)
 
-    def whiten(self, draws: GaussianDraws, vectors: Floats) -> Floats:
+    def whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> Floats:
+        """Return L^(-T) A."""
+        lower = lower_triangular(noise.square_roots, noise.below)
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(law.scales)).swapaxes(-1, -2) @ lower)
+
+    def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
         """Return T^(-1) v."""
-        return np.asarray(np.matmul(draws.whitener.swapaxes(-1, -2), vectors[..., None])[..., 0])
+        return np.asarray(np.matmul(whitener.swapaxes(-1, -2), vectors[..., None])[..., 0])
 
-    def precision(self, draws: GaussianDraws) -> Floats:
+    def precision(self, whitener: Floats) -> Floats:
         """Return the inverse covariance matrix."""
-        return np.asarray(draws.whitener @ draws.whitener.swapaxes(-1, -2))
+        return np.asarray(whitener @ whitener.swapaxes(-1, -2))
 
     def prior_scale(self, dof: float, d: int) -> Floats:
         """Return (dof - d - 1) I."""
@@ -270,19 +274,23 @@ class Diagonal(CovarianceStructure):
         roots = np.sqrt(rng.chisquare(dofs[:, None], size=(size, len(dofs), d)))
         return Noise(roots, None, rng.standard_normal((size, c, d)))
 
-    def draw(self, law: NormalInverseWishartLaw, noise: Noise) -> GaussianDraws:
+    def draw(self, law: NormalInverseWishartLaw, noise: Noise, many: bool = False) -> GaussianDraws:
         """Return draws; the variances are independent given the scale."""
         spread = np.sqrt(law.scales) / noise.square_roots
         means = law.centers + spread * noise.means / np.sqrt(law.strengths)[..., None]
-        return GaussianDraws(means, spread, 1.0 / spread)
+        return GaussianDraws(means, spread)
 
-    def whiten(self, draws: GaussianDraws, vectors: Floats) -> Floats:
+    def whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> Floats:
+        """Return inverse deviations."""
+        return np.asarray(noise.square_roots / np.sqrt(law.scales))
+
+    def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
         """Return v over the deviations."""
-        return np.asarray(vectors * draws.whitener)
+        return np.asarray(vectors * whitener)
 
-    def precision(self, draws: GaussianDraws) -> Floats:
+    def precision(self, whitener: Floats) -> Floats:
         """Return the inverse variances."""
-        return np.asarray(draws.whitener**2)
+        return np.asarray(whitener**2)
 
     def prior_scale(self, dof: float, d: int) -> Floats:
         """Return (dof - 2) for each feature."""
@@ -335,19 +343,23 @@ class Spherical(CovarianceStructure):
         roots = np.sqrt(rng.chisquare(dofs, size=(size, len(dofs))))
         return Noise(roots, None, rng.standard_normal((size, c, d)))
 
-    def draw(self, law: NormalInverseWishartLaw, noise: Noise) -> GaussianDraws:
+    def draw(self, law: NormalInverseWishartLaw, noise: Noise, many: bool = False) -> GaussianDraws:
         """Return draws."""
         spread = np.sqrt(law.scales) / noise.square_roots
         means = law.centers + noise.means * (spread / np.sqrt(law.strengths))[..., None]
-        return GaussianDraws(means, spread, 1.0 / spread)
+        return GaussianDraws(means, spread)
 
-    def whiten(self, draws: GaussianDraws, vectors: Floats) -> Floats:
+    def whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> Floats:
+        """Return the inverse deviation."""
+        return np.asarray(noise.square_roots / np.sqrt(law.scales))
+
+    def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
         """Return v over the deviation."""
-        return np.asarray(vectors * draws.whitener[..., None])
+        return np.asarray(vectors * whitener[..., None])
 
-    def precision(self, draws: GaussianDraws) -> Floats:
+    def precision(self, whitener: Floats) -> Floats:
         """Return the inverse variance."""
-        return np.asarray(draws.whitener[..., None] ** 2)
+        return np.asarray(whitener[..., None] ** 2)
 
     def prior_scale(self, dof: float, d: int) -> Floats:
         """Return dof - 2."""

@@ -69,7 +69,7 @@ class StudentTClasses(ClassModel):
         shape = means.shape[:2]
         draws = container(
             form,
-            GaussianDraws(means, spread, spread),
+            GaussianDraws(means, spread),
             units,
             shape,
             dof=found.posterior["dof"],
