@@ -14,7 +14,7 @@ from bayes_gresub.models import (
     PyMCClasses,
     StudentTClasses,
 )
-from bayes_gresub.posteriors import KNN, ClassifierPosterior
+from bayes_gresub.posteriors import KNN, ClassifierPosterior, GaussianProcess
 from bayes_gresub.registry import estimators, make_estimator, register
 from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, TestSet
 from bayes_gresub.selection import WholeSet, scorer
@@ -35,6 +35,7 @@ __all__ = [
     "ErrorEstimate",
     "FullGaussian",
     "GaussianClasses",
+    "GaussianProcess",
     "Hierarchical",
     "Interrupted",
     "LeaveOneOut",

@@ -13,12 +13,12 @@ import numpy as np
 from bayes_gresub.seeds import seed_sequence
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line, outside the package, that led here."""
     level, frame = 2, sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("bayes_gresub"):
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_whole(value: Any, name: str, least: int) -> int:

@@ -75,6 +75,8 @@ class ErrorEstimate:
         Posterior standard deviation of the error where it has a closed form.
     posterior : object or None
         What `to_inference_data` is made of, where there is a posterior; it is not kept by `to_dict`.
+    draws_given : str
+        What posterior draws, and intervals of them, assume.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class ErrorEstimate:
     draws_std_error: float | None = None
     exact_sd: float | None = None
     posterior: Any = None
+    draws_given: str = "the model and its prior hold"
 
     @property
     def value(self) -> float:
@@ -253,7 +256,7 @@ class ErrorEstimate:
             level,
             f"{method or 'equal-tailed'} credible interval",
             self.estimand,
-            "the model and its prior hold",
+            self.draws_given,
         )
 
     def probability_below(self, threshold: float) -> float:
@@ -301,6 +304,7 @@ class ErrorEstimate:
             "details": dict(self.details),
             "draws_std_error": self.draws_std_error,
             "exact_sd": self.exact_sd,
+            "draws_given": self.draws_given,
         }
 
     @classmethod
@@ -323,6 +327,7 @@ class ErrorEstimate:
             details=data["details"],
             draws_std_error=data["draws_std_error"],
             exact_sd=data["exact_sd"],
+            draws_given=data["draws_given"],
         )
 
     def to_json(self) -> str:

@@ -10,7 +10,7 @@ from bayes_gresub.checks import check_name
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
 from bayes_gresub.measures import Bayesian, Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
 from bayes_gresub.models import GaussianClasses
-from bayes_gresub.posteriors import KNN
+from bayes_gresub.posteriors import KNN, GaussianProcess
 from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, LeaveOneOut
 
 
@@ -127,6 +127,12 @@ register(
     "measure",
     "posterior probability from 3 nearest neighbours: fastest, never sampled",
     _with(PosteriorProbability, posterior=lambda: KNN(3)),
+)
+register(
+    "gp-pp",
+    "measure",
+    "posterior probability from a Gaussian process: smooth, with draws; slower than 3nn-pp",
+    _with(PosteriorProbability, posterior=lambda: GaussianProcess()),
 )
 register(
     "bolstered-3nn-pp",

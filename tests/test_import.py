@@ -40,6 +40,7 @@ LAYERS = [
     [
         "seeds",
         "checks",
+        "progress",
         "components",
         "readings",
         "scaling",

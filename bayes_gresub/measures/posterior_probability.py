@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayes_gresub.checks import check_whole
 from bayes_gresub.classifiers.inputs import Labels, Sample, encode_labels
 from bayes_gresub.components import Components, Floats
 from bayes_gresub.description import describe
-from bayes_gresub.measures.parts import Centers
+from bayes_gresub.measures.error_draws import ErrorDraws
+from bayes_gresub.measures.parts import Centers, Judged
 from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.posteriors import KNN, Posterior, as_posterior
-from bayes_gresub.seeds import Seed
+from bayes_gresub.readings import with_prior
+from bayes_gresub.seeds import POSTERIOR, Seed, child
+
+IN_SAMPLE = (
+    "in-sample: given the training points and the learned length-scales and amplitudes; that the classifier was "
+    "trained on the same points is not accounted for"
+)
 
 
 class PosteriorProbability(SmoothedMeasure):
@@ -25,6 +33,11 @@ class PosteriorProbability(SmoothedMeasure):
     Always a finite sum, never sampled; other points need no labels. It does not see choices made before X was handed
     over, such as selected features.
 
+    A `GaussianProcess` has a posterior of the probabilities themselves. Each joint draw of them at the training points,
+    with Dirichlet(1, ..., 1) weights on the points (the Bayesian bootstrap), is a draw of the error. These draws are
+    given the training points and the learned length-scales and amplitudes; their intervals are called in-sample, since
+    they do not know how the classifier depends on the same points.
+
     Parameters
     ----------
     posterior : Posterior or classifier with `predict_proba`, optional
@@ -34,8 +47,10 @@ class PosteriorProbability(SmoothedMeasure):
         `class_prior`.
     class_prior : dict or sequence, optional
         Known class probabilities, by label or in the order of the sorted labels.
+    draws : int, default 1000
+        Draws of the error, where the posterior has draws.
     random_state : int, SeedSequence or None
-        For `sample`.
+        For `sample`, and for draws.
 
     References
     ----------
@@ -63,9 +78,11 @@ class PosteriorProbability(SmoothedMeasure):
         *,
         sampling: str = "mixture",
         class_prior: Any = None,
+        draws: int = 1000,
         random_state: Seed = None,
     ) -> None:
         self.posterior = posterior
+        self.draws = draws
         self.sampling = sampling
         self.class_prior = class_prior
         self.random_state = random_state
@@ -79,6 +96,35 @@ class PosteriorProbability(SmoothedMeasure):
     def _law_at_centers(self, centers: Centers) -> Floats:
         law = proba_at(self.posterior_, centers, self._restored(centers.features))
         return over_classes(law, self.posterior_, self.classes_)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole(self.draws, "draws", 10)
+
+    def _confusion_draws(self, centers: Centers, judged: Judged, seed: np.random.SeedSequence) -> dict[str, Any]:
+        if not centers.are_training:
+            return {}
+        rng = np.random.default_rng(child(seed, POSTERIOR))
+        blocks = self.posterior_.training_draws(self.draws, rng)
+        if blocks is None:
+            return {}
+        said = np.eye(judged.region.n_classes)[judged.at_centers]
+        prior = self._prior_over(judged)
+        found = []
+        for block in blocks:
+            weights = rng.dirichlet(np.ones(len(said)), size=len(block)) * (centers.weights * len(said))
+            weights /= weights.sum(axis=1, keepdims=True)
+            law = over_classes(block.reshape(-1, block.shape[2]), self.posterior_, self.classes_)
+            law = judged.over_region(law).reshape(len(block), len(said), -1)
+            confusions = np.einsum("sny,nj->syj", weights[:, :, None] * law, said, optimize=True)
+            found.append(confusions if prior is None else with_prior(confusions, prior))
+        confusions = np.concatenate(found)
+        attrs = {"model": describe(self.posterior_), "seed": str(seed.entropy)}
+        return {
+            "confusion_draws": confusions,
+            "draws_given": IN_SAMPLE,
+            "posterior": ErrorDraws(self.classes_, attrs),
+        }
 
     def _before_judging(self, classifier: Any) -> None:
         self.posterior_.warn_if_same(classifier)

@@ -136,6 +136,10 @@ class SmoothedMeasure(Measure):
     def _check_question(self, what: str, classifier: Any) -> None:
         """Raise where the measure cannot answer this question."""
 
+    def _confusion_draws(self, centers: Centers, judged: Judged, seed: np.random.SeedSequence) -> dict[str, Any]:
+        """Return what an estimate says of its uncertainty, where the measure has draws."""
+        return {}
+
     def _before_judging(self, classifier: Any) -> None:
         """Warn of what makes this measure unfit to judge this classifier."""
 
@@ -156,6 +160,7 @@ class SmoothedMeasure(Measure):
         self._before_judging(classifier)
         masses, how = self._integrate(centers, judged, scales, seed)
         outcomes = [one.outcome(centers.weights, self._prior_over(judged)) for one in masses]
+        draws = self._confusion_draws(centers, judged, seed)
         estimator, space = self._describe()
         seconds = perf_counter() - started
         return [
@@ -178,6 +183,7 @@ class SmoothedMeasure(Measure):
                 contributions=at_given_rows(outcome.contributions, centers),
                 point_weights=at_given_rows(outcome.weights, centers),
                 no_interval=NO_INTERVAL if centers.are_training else NO_INTERVAL_ELSEWHERE,
+                **draws,
             )
             for outcome, scale in zip(outcomes, scales, strict=True)
         ]

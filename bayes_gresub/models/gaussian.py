@@ -27,7 +27,6 @@ from bayes_gresub.models.priors import (
     prior_coordinates,
     read_prior,
 )
-from bayes_gresub.models.progress import ticking
 from bayes_gresub.models.reference import HierarchicalNumbers, gaussian_inputs
 from bayes_gresub.models.structures import (
     CovarianceStructure,
@@ -36,6 +35,7 @@ from bayes_gresub.models.structures import (
     Statistics,
     structure,
 )
+from bayes_gresub.progress import ticking
 from bayes_gresub.seeds import child
 
 MOST_FEATURES = 50
@@ -244,7 +244,7 @@ def _by_gibbs(
 
     together = Statistics(stacked("counts"), stacked("means"), stacked("scatter"))
     generators = [np.random.default_rng(child(seed, chain)) for seed in seeds for chain in range(chains)]
-    with ticking(settings.tune + settings.draws, "gibbs", settings.progress) as tick:
+    with ticking(settings.tune + settings.draws, "gibbs", settings.progress, "sweep") as tick:
         found = gibbs(form, together, prior, generators, settings.draws, settings.tune, tick=tick)
     result = []
     for number, own in enumerate(units):

@@ -168,21 +168,11 @@ class FittedClasses:
             groups["prior"] = self._dataset(named)
         if posterior_predictive:
             groups["posterior_predictive"] = self._predictive(np.random.default_rng(child(seed, 1)))
-        return _wrapped(groups)
+        return wrapped(groups)
 
     def _posterior(self, estimate: ErrorEstimate | None) -> xr.Dataset:
         shape = self.draws.shape
-        named: dict[str, tuple[tuple[str, ...], Floats]] = {}
-        if estimate is not None and estimate.confusion_draws is not None:
-            c = self.data.n_classes
-            confusions = estimate.confusion_draws
-            if estimate.prior_known and estimate.draws is not None:
-                named["error"] = ((), estimate.draws.reshape(shape))
-            errors = class_errors(confusions)[:, :c]
-            named["class_errors"] = (("class",), errors.reshape(*shape, c))
-            mass = confusions[:, :c].sum(axis=2, keepdims=True)
-            rows = np.divide(confusions[:, :c], mass, out=np.full_like(confusions[:, :c], np.nan), where=mass > 0)
-            named["predicted"] = (("class", "predicted_class"), rows.reshape(*shape, c, -1))
+        named = {} if estimate is None else error_variables(estimate, shape, self.data.n_classes)
         named |= self.draws.parameters()
         named["class_probabilities"] = (("class",), np.asarray(self.probabilities))
         named |= {name: _hyper(name, values) for name, values in self.draws.hyper.items()}
@@ -214,13 +204,35 @@ class FittedClasses:
         return {dim: known[dim] for dim in dims if dim in known}
 
     def _attrs(self) -> dict[str, str]:
-        versions = {}
-        for package in _PACKAGES:
-            try:
-                versions[f"{package}_version"] = version(package)
-            except PackageNotFoundError:
-                continue
-        return {**self.attrs, "prior": _in_words(getattr(self.model, "prior", "")), **versions}
+        return {**self.attrs, "prior": _in_words(getattr(self.model, "prior", "")), **versions(_PACKAGES)}
+
+
+def versions(packages: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
+    found = {}
+    for package in packages:
+        try:
+            found[f"{package}_version"] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def error_variables(
+    estimate: ErrorEstimate, shape: tuple[int, ...], c: int
+) -> dict[str, tuple[tuple[str, ...], Floats]]:
+    """Return the draws of an estimate by name, with their dimensions after (chain, draw); c classes have mass."""
+    named: dict[str, tuple[tuple[str, ...], Floats]] = {}
+    confusions = estimate.confusion_draws
+    if confusions is None:
+        return named
+    if estimate.prior_known and estimate.draws is not None:
+        named["error"] = ((), estimate.draws.reshape(shape))
+    named["class_errors"] = (("class",), class_errors(confusions)[:, :c].reshape(*shape, c))
+    mass = confusions[:, :c].sum(axis=2, keepdims=True)
+    rows = np.divide(confusions[:, :c], mass, out=np.full_like(confusions[:, :c], np.nan), where=mass > 0)
+    named["predicted"] = (("class", "predicted_class"), rows.reshape(*shape, c, -1))
+    return named
 
 
 def joint_confusion(rows: Floats, probabilities: Floats, n_regions: int) -> Floats:
@@ -268,7 +280,7 @@ def _hyper(name: str, values: Floats) -> tuple[tuple[str, ...], Floats]:
     return tuple(f"{name}_dim_{axis}" for axis in range(values.ndim - 2)), values
 
 
-def _wrapped(groups: Mapping[str, xr.Dataset]) -> Any:
+def wrapped(groups: Mapping[str, xr.Dataset]) -> Any:
     """Return what this ArviZ works with: InferenceData before version 1, a DataTree since."""
     import warnings
 

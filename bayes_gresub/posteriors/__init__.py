@@ -2,6 +2,7 @@
 
 from bayes_gresub.posteriors.base import Posterior, as_posterior
 from bayes_gresub.posteriors.classifier import ClassifierPosterior
+from bayes_gresub.posteriors.gaussian_process import GaussianProcess
 from bayes_gresub.posteriors.knn import KNN
 
-__all__ = ["KNN", "ClassifierPosterior", "Posterior", "as_posterior"]
+__all__ = ["KNN", "ClassifierPosterior", "GaussianProcess", "Posterior", "as_posterior"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -34,7 +36,8 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
 
     def predict(self, X: ArrayLike) -> Labels:
         """Return the most probable class at the rows of X."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
 
     def sampled_proba(self, X: ArrayLike, owners: Ints | None = None) -> Floats:
         """Return P(y | x) at sampled points, where single precision is enough.
@@ -42,6 +45,10 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
         `owners` names for each point the training point it was sampled about, if any.
         """
         return self.predict_proba(X)
+
+    def training_draws(self, n: int, rng: np.random.Generator) -> Iterator[Floats] | None:
+        """Return draws of P(y | X_i) at the training points in blocks (draws, n, c), n draws in all; None without."""
+        return None
 
     @property
     def space(self) -> str:

@@ -1,0 +1,141 @@
+"""One face for the approximations: the bound with its gradient, latents anywhere, joint draws at the data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from linear_operator.utils.cholesky import psd_safe_cholesky
+from torch import Tensor
+
+from bayes_gresub.posteriors.latent import laplace
+from bayes_gresub.posteriors.latent.ascent import ascended
+from bayes_gresub.posteriors.latent.inducing import Induced
+from bayes_gresub.posteriors.latent.kernels import LatentKernel
+from bayes_gresub.posteriors.latent.variational import FullRank
+
+
+class Engine(ABC):
+    """An approximation of the latents of points x (n, d) that were seen with `counts` (n, c) of the labels."""
+
+    def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
+        self.kernel, self.x, self.counts = kernel, x, counts
+
+    @abstractmethod
+    def ascend(self) -> Tensor:
+        """Fit to the kernel as it is, from the last fit on, and return the bound."""
+
+    @abstractmethod
+    def surrogate(self) -> Tensor:
+        """Return a number whose gradient by the kernel's parameters is that of the bound at the last fit."""
+
+    @abstractmethod
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means (latents, m) and spread of the latents, as `expected_softmax` takes it."""
+
+    @abstractmethod
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
+        """Return joint draws of the latents at the data (latents, n, draws) from standard normals of that shape."""
+
+
+class Variational(Engine):
+    """The full-rank variational approximation."""
+
+    def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
+        super().__init__(kernel, x, counts)
+        self.location, self.precision = _start(counts, kernel.n_latents)
+
+    def ascend(self) -> Tensor:
+        """Return the bound at the best q."""
+        self.covariance = self.kernel(self.x)
+        with torch.no_grad():
+            self.fit = ascended(FullRank(self.covariance.detach(), self.counts, self.location, self.precision))
+        self.location, self.precision = self.fit.location, self.fit.precision
+        return self.fit.bound
+
+    def surrogate(self) -> Tensor:
+        """Return the product of the covariance with the bound's derivative by it."""
+        with torch.no_grad():
+            slope = self.fit.slope_of_bound()
+        return (slope * self.covariance).sum()
+
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means and deviations."""
+        return self.fit.predicted(self.kernel(self.x, x), self.kernel.variance())
+
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
+        """Return draws by Matheron's rule."""
+        return self.fit.drawn(psd_safe_cholesky(self.covariance) @ noise, more)
+
+
+class Laplace(Engine):
+    """Laplace's approximation."""
+
+    def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
+        super().__init__(kernel, x, counts)
+        self.start = counts.new_zeros((kernel.n_latents, len(x)))
+
+    def ascend(self) -> Tensor:
+        """Return the log evidence after Newton's method."""
+        self.covariance = self.kernel(self.x)
+        with torch.no_grad():
+            self.fit = laplace.mode(self.covariance.detach(), self.start, self.counts)
+        self.start = self.fit.alpha
+        return self.fit.bound
+
+    def surrogate(self) -> Tensor:
+        """Return the product of the covariance with the evidence's derivative by it."""
+        with torch.no_grad():
+            slope = laplace.slope_of_bound(self.covariance, self.fit, self.counts)
+        return (slope * self.covariance).sum()
+
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means and roots of covariances."""
+        return laplace.predicted(self.fit, self.kernel(self.x, x), self.kernel.variance())
+
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
+        """Return draws."""
+        root = psd_safe_cholesky(self.covariance)
+        return laplace.drawn(self.fit, self.covariance, root, self.counts, noise, more)
+
+
+class Inducing(Engine):
+    """The variational approximation through inducing points."""
+
+    def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor, points: Tensor) -> None:
+        super().__init__(kernel, x, counts)
+        self.points = points
+        _, self.precision = _start(counts, kernel.n_latents)
+        self.location = counts.new_zeros((kernel.n_latents, len(points)))
+
+    def ascend(self) -> Tensor:
+        """Return the bound at the best q."""
+        self.root = psd_safe_cholesky(self.kernel(self.points))
+        self.a, self.variance = self._projected(self.x), self.kernel.variance()
+        with torch.no_grad():
+            start = Induced(self.a.detach(), self.variance.detach(), self.counts, self.location, self.precision)
+            self.fit = ascended(start)
+        self.location, self.precision = self.fit.location, self.fit.precision
+        return self.fit.bound
+
+    def _projected(self, x: Tensor) -> Tensor:
+        return torch.linalg.solve_triangular(self.root, self.kernel(self.points, x), upper=False)
+
+    def surrogate(self) -> Tensor:
+        """Return expected log-likelihoods to first order."""
+        return self.fit.linearised(self.a, self.variance)
+
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means and deviations."""
+        return self.fit.predicted(self._projected(x))
+
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
+        """Return draws."""
+        return self.fit.drawn(noise[:, : len(self.points)], more)
+
+
+def _start(counts: Tensor, latents: int) -> tuple[Tensor, Tensor]:
+    """Return a and the sites' precisions where all latents are 0."""
+    total = counts.sum(dim=1)
+    share = 1.0 / counts.shape[1]
+    return counts.new_zeros((latents, len(counts))), (total * share * (1 - share)).expand(latents, -1).clone()

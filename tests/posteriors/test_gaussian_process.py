@@ -1,0 +1,377 @@
+"""Gaussian-process probabilities against MCMC, determinants, finite differences, scikit-learn's checks, and limits."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy.special import expit
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import bayes_gresub as bg
+
+torch = pytest.importorskip("torch")
+gpytorch = pytest.importorskip("gpytorch")
+
+from bayes_gresub.posteriors.latent import laplace  # noqa: E402
+from bayes_gresub.posteriors.latent.engines import Inducing, Laplace, Variational  # noqa: E402
+from bayes_gresub.posteriors.latent.kernels import LatentKernel  # noqa: E402
+from bayes_gresub.posteriors.latent.softmax import expected_log_likelihood, expected_softmax  # noqa: E402
+
+REFERENCE = json.loads(Path(__file__).with_name("latent_reference.json").read_text(encoding="utf-8"))
+
+
+def latent_sample(n, c, seed=0, weighted=True):
+    """Return points, counts of labels there, and a kernel with unequal numbers."""
+    rng = np.random.default_rng(seed)
+    x = torch.as_tensor(rng.normal(size=(n, 2)))
+    counts = torch.zeros((n, c), dtype=torch.float64)
+    counts[torch.arange(n), torch.as_tensor(rng.integers(c, size=n))] = 1.0
+    if weighted:
+        counts[:4] *= 2.5
+    kernel = LatentKernel(c, 2, normalized=False, shared=False)
+    kernel.start(np.linspace(0.8, 1.5, kernel.n_kernels), np.linspace(3.0, 7.0, kernel.n_kernels))
+    return kernel, x, counts
+
+
+class TestSoftmax:
+    """Expectations by quadrature and Monte Carlo."""
+
+    @pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (1.5, 0.3), (-3.0, 6.0), (0.2, 0.0), (8.0, 10.0)])
+    def test_two_classes_by_quadrature(self, mean, sd):
+        found = expected_softmax(torch.tensor([[mean]], dtype=torch.float64), torch.tensor([[sd]], dtype=torch.float64))
+        right = (
+            expit(mean)
+            if sd == 0
+            else integrate.quad(
+                lambda z: expit(mean + sd * z) * stats.norm.pdf(z), -12, 12, points=[-mean / sd], limit=200
+            )[0]
+        )
+        assert found[0, 1] == pytest.approx(right, abs=1e-3)
+        assert float(found.sum()) == pytest.approx(1.0, abs=1e-12)
+
+    @pytest.mark.parametrize(("c", "tolerance"), [(3, 1e-3), (10, 1e-3)])
+    def test_many_classes_by_monte_carlo(self, c, tolerance):
+        """Two million draws: a standard error of at most 0.0004."""
+        rng = np.random.default_rng(c)
+        mean, sd = rng.normal(scale=2.0, size=c), rng.uniform(0.5, 3.0, size=c)
+        f = mean + sd * rng.normal(size=(2_000_000, c))
+        f = np.exp(f - f.max(axis=1, keepdims=True))
+        right = (f / f.sum(axis=1, keepdims=True)).mean(axis=0)
+        found = expected_softmax(torch.as_tensor(mean)[:, None], torch.as_tensor(sd)[:, None])[0]
+        np.testing.assert_allclose(found, right, atol=tolerance + 4 * 0.0004)
+
+    def test_correlated_latents(self):
+        rng = np.random.default_rng(0)
+        root = np.linalg.cholesky(np.array([[2.0, 1.5, 0.3], [1.5, 3.0, -0.4], [0.3, -0.4, 1.0]]))
+        mean = np.array([0.5, -0.2, 0.1])
+        f = np.exp(mean + rng.normal(size=(2_000_000, 3)) @ root.T)
+        right = (f / f.sum(axis=1, keepdims=True)).mean(axis=0)
+        found = expected_softmax(torch.as_tensor(mean)[:, None], torch.as_tensor(root)[None])[0]
+        np.testing.assert_allclose(found, right, atol=2.6e-3)
+
+    @pytest.mark.parametrize("c", [2, 3, 7])
+    def test_derivatives_are_those_of_the_value(self, c):
+        rng = np.random.default_rng(1)
+        latents = 1 if c == 2 else c
+        mean, variance = (
+            torch.as_tensor(v) for v in (rng.normal(size=(latents, 4)), rng.uniform(0.5, 9, (latents, 4)))
+        )
+        counts = torch.as_tensor(rng.integers(1, 4, size=(4, c)).astype(float))
+        found, step = expected_log_likelihood(mean, variance, counts), 1e-4
+        for k in range(latents):
+            e = torch.zeros((latents, 1), dtype=torch.float64)
+            e[k] = step
+            by_mean = (
+                expected_log_likelihood(mean + e, variance, counts),
+                expected_log_likelihood(mean - e, variance, counts),
+            )
+            by_variance = (
+                expected_log_likelihood(mean, variance + e, counts),
+                expected_log_likelihood(mean, variance - e, counts),
+            )
+            slope = (by_mean[0].value - by_mean[1].value) / (2 * step)
+            np.testing.assert_allclose(found.slope[k], slope, atol=1e-6)
+            hessian = -(by_mean[0].slope - by_mean[1].slope) / (2 * step)
+            np.testing.assert_allclose(found.hessian[:, :, k].T, hessian, atol=1e-6)
+            curvature = -2 * (by_variance[0].value - by_variance[1].value) / (2 * step)
+            # With Gauss-Hermite nodes Stein's lemma holds up to their own error.
+            np.testing.assert_allclose(found.curvature[k], curvature, atol=1e-6 if c > 2 else 1e-3)
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+class TestAgainstMcmc:
+    """At fixed length-scales and amplitudes; the reference's own standard error is below 0.01 at its worst point."""
+
+    def differences(self, name, **given):
+        case = REFERENCE[name]
+        gp = bg.GaussianProcess(lengthscale=case["lengthscale"], amplitude=case["amplitude"], **given)
+        gp.fit(np.array(case["X"]), case["y"])
+        found = gp.predict_proba(np.concatenate([case["X"], case["X_new"]]))
+        return np.abs(found - np.array(case["proba"]))
+
+    def test_variational_is_near(self, name):
+        differences = self.differences(name)
+        assert differences.mean() < 0.01
+        assert differences.max() < 0.06
+
+    def test_inducing_points_at_all_points_change_nothing(self, name):
+        case = REFERENCE[name]
+        n = len(case["y"])
+        assert self.differences(name, n_inducing=n - 1).mean() < 0.012
+
+    def test_laplace_is_farther(self, name):
+        assert self.differences(name).mean() < self.differences(name, approximation="laplace").mean() < 0.09
+
+
+class TestBounds:
+    """Bounds on the evidence, and their gradients."""
+
+    @pytest.mark.parametrize("c", [2, 3, 5])
+    def test_evidence_of_laplace_has_the_determinant(self, c):
+        kernel, x, counts = latent_sample(12, c)
+        with torch.no_grad():
+            covariance = kernel(x)
+            found = laplace.mode(covariance, counts.new_zeros((kernel.n_latents, 12)), counts)
+        latents, n = found.f.shape
+        whole = np.zeros((latents * n, latents * n))
+        for i in range(n):
+            p, rows = found.probabilities[:, i].numpy(), np.arange(latents) * n + i
+            block = np.diag(p) - np.outer(p, p)
+            whole[np.ix_(rows, rows)] = float(counts[i].sum()) * block
+        prior = torch.block_diag(*covariance).numpy()
+        right = np.linalg.slogdet(np.eye(latents * n) + prior @ whole)[1]
+        assert float(found.log_det) == pytest.approx(right, rel=1e-9)
+
+    @pytest.mark.parametrize("engine", [Variational, Laplace, Inducing])
+    @pytest.mark.parametrize("c", [2, 3, 5])
+    def test_gradients_are_those_of_differences(self, c, engine, monkeypatch):
+        from bayes_gresub.posteriors.latent import ascent
+
+        monkeypatch.setattr(ascent, "_TOLERANCE", 1e-13)
+        monkeypatch.setattr(ascent, "_MOST_STEPS", 300)
+        monkeypatch.setattr(laplace, "_TOLERANCE", 1e-14)
+        kernel, x, counts = latent_sample(15, c)
+        more = {"points": x[:7]} if engine is Inducing else {}
+        fitted = engine(kernel, x, counts, **more)
+        fitted.ascend()
+        kernel.zero_grad()
+        fitted.surrogate().backward()
+        for parameter in (kernel.base.raw_lengthscale, kernel.scaled.raw_outputscale):
+            slopes = parameter.grad.reshape(-1).clone()
+            for k in range(len(slopes)):
+                ends = []
+                for sign in (1, -1):
+                    parameter.data.view(-1)[k] += sign * 1e-3
+                    ends.append(float(engine(kernel, x, counts, **more).ascend()))
+                    parameter.data.view(-1)[k] -= sign * 1e-3
+                assert float(slopes[k]) == pytest.approx((ends[0] - ends[1]) / 2e-3, abs=2e-4)
+
+    @pytest.mark.parametrize("c", [2, 3])
+    def test_bound_is_below_the_evidence(self, c):
+        """The evidence by importance sampling from q, whose log weights average to the bound."""
+        kernel, x, counts = latent_sample(8, c, weighted=False)
+        engine = Variational(kernel, x, counts)
+        bound = float(engine.ascend())
+        rng = np.random.default_rng(0)
+        latents, n = engine.fit.mean.shape
+        log_weights = np.zeros(400_000)
+        f = np.empty((400_000, latents, n))
+        for k in range(latents):
+            prior = engine.covariance[k].detach().numpy()
+            q = np.linalg.inv(np.linalg.inv(prior) + np.diag(engine.fit.precision[k].numpy()))
+            law = stats.multivariate_normal(engine.fit.mean[k].numpy(), (q + q.T) / 2)
+            f[:, k] = law.rvs(size=len(f), random_state=rng)
+            log_weights += stats.multivariate_normal(np.zeros(n), prior).logpdf(f[:, k]) - law.logpdf(f[:, k])
+        labels = counts.numpy().argmax(axis=1)
+        if latents == 1:
+            log_weights += np.log(expit(np.where(labels == 1, f[:, 0], -f[:, 0]))).sum(axis=1)
+        else:
+            shifted = f - np.log(np.exp(f).sum(axis=1, keepdims=True))
+            log_weights += shifted[:, labels, np.arange(n)].sum(axis=1)
+        evidence = np.log(np.mean(np.exp(log_weights)))
+        error = log_weights.std() / np.sqrt(len(log_weights))
+        assert log_weights.mean() == pytest.approx(bound, abs=4 * error + 0.02)
+        assert bound < evidence < bound + 1.0
+
+
+class TestDraws:
+    """Joint draws of latents and probabilities."""
+
+    @pytest.mark.parametrize("approximation", ["variational", "laplace"])
+    @pytest.mark.parametrize("c", [2, 3])
+    def test_latents_have_the_covariance_of_the_approximation(self, c, approximation):
+        kernel, x, counts = latent_sample(6, c)
+        engine = (Laplace if approximation == "laplace" else Variational)(kernel, x, counts)
+        with torch.no_grad():
+            engine.ascend()
+            rng = np.random.default_rng(0)
+            shape = (kernel.n_latents, 6, 200_000)
+            drawn = engine.draw(*(torch.as_tensor(rng.normal(size=shape)) for _ in range(2)))
+            mean, spread = engine.predict(x)
+        np.testing.assert_allclose(drawn.mean(dim=2), mean, atol=0.03)
+        variances = spread**2 if approximation == "variational" else (spread**2).sum(dim=2).T
+        np.testing.assert_allclose(drawn.var(dim=2), variances, rtol=0.02, atol=0.01)
+
+    @pytest.mark.parametrize("given", [{}, {"approximation": "laplace"}, {"n_inducing": 20}])
+    def test_probabilities_average_to_those_reported(self, given):
+        X, y = load_iris(return_X_y=True)
+        gp = bg.GaussianProcess(random_state=0, max_iter=5, tol=0.1, **given).fit(X[::3], y[::3])
+        drawn = np.concatenate(list(gp.training_draws(4000, np.random.default_rng(1))))
+        np.testing.assert_allclose(drawn.sum(axis=2), 1.0)
+        error = drawn.std(axis=0) / np.sqrt(len(drawn))
+        assert (np.abs(drawn.mean(axis=0) - gp.training_proba()) < 4.5 * error + 3e-3).all()
+
+
+@parametrize_with_checks([bg.GaussianProcess()])
+def test_scikit_learn_conventions(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+class TestOddSamples:
+    """Samples that break other implementations."""
+
+    @pytest.mark.parametrize("given", [{}, {"approximation": "laplace"}, {"n_inducing": 5}])
+    def test_duplicates_constants_and_units(self, given):
+        rng = np.random.default_rng(0)
+        y = np.arange(30) % 3
+        X = rng.normal(size=(30, 3)) + y[:, None]
+        X[:, 2] = 7.0
+        X = np.concatenate([X, X[:10]])
+        y = np.concatenate([y, y[::-1][:10]])
+        plain = bg.GaussianProcess(random_state=0, **given).fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(plain.sum(axis=1), 1.0)
+        for factor in (1e6, 1e-6):
+            scaled = bg.GaussianProcess(random_state=0, **given).fit(X * factor, y).predict_proba(X * factor)
+            np.testing.assert_allclose(scaled, plain, atol=1e-3)
+
+    def test_few_points_in_many_classes(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(20, 4)), np.arange(20) % 10
+        found = bg.GaussianProcess().fit(X, y).predict_proba(rng.normal(size=(7, 4)))
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+    def test_class_of_two_points(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(22, 2)), np.r_[np.zeros(10), np.ones(10), [2, 2]]
+        found = bg.GaussianProcess().fit(X, y).predict_proba(X)
+        assert np.isfinite(found).all()
+        assert found[-2:, 2].mean() > found[:-2, 2].mean()
+
+    def test_three_points_in_three_classes_are_as_in_a_batch(self):
+        """As many points as classes is where GPyTorch's own softmax likelihood mistakes one for the other."""
+        X, y = load_iris(return_X_y=True)
+        gp = bg.GaussianProcess(tol=0.1).fit(X[::5], y[::5])
+        points = X[[3, 70, 120]]
+        np.testing.assert_allclose(gp.predict_proba(points), gp.predict_proba(X[:150])[[3, 70, 120]], atol=1e-12)
+
+    def test_weights_are_repetitions(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(24, 2)), np.arange(24) % 2
+        weights = rng.integers(0, 4, size=24)
+        weighted = bg.GaussianProcess().fit(X, y, sample_weight=weights).predict_proba(X)
+        repeated = bg.GaussianProcess().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).predict_proba(X)
+        np.testing.assert_allclose(weighted, repeated, atol=1e-10)
+
+    def test_pure_noise_gives_class_frequencies(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(200, 2)), (np.arange(200) % 4 == 0).astype(int)
+        found = bg.GaussianProcess().fit(X, y).predict_proba(rng.normal(size=(50, 2)))[:, 1]
+        assert abs(found.mean() - 0.25) < 0.06
+        assert found.std() < 0.12
+
+    def test_normalized_kernel_collapses_with_many_features(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(40) % 2
+        X = rng.normal(size=(40, 10)) + 2 * y[:, None]
+        with pytest.warns(UserWarning, match="collapse"):
+            gp = bg.GaussianProcess("normalized", lengthscale=1.0).fit(X, y)
+        assert gp.amplitudes_[0] == pytest.approx((2 * np.pi) ** -5)
+        np.testing.assert_allclose(gp.predict_proba(X), 0.5, atol=0.01)
+
+
+class TestBadInput:
+    """Errors before any work."""
+
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"kernel": "matern"}, "unknown kernel"),
+            ({"approximation": "ep"}, "unknown approximation"),
+            ({"lengthscale": -1.0}, "lengthscale must be a number above 0"),
+            ({"amplitude": [1.0, 2.0, 3.0]}, "amplitude must be a number above 0, or one for each of 2 classes"),
+            ({"lengthscale": [1.0, 2.0]}, "lengthscale must be the same for all classes with two classes"),
+            ({"max_iter": 0}, "max_iter must be"),
+            ({"tol": 0.0}, "tol must be"),
+            ({"n_inducing": 0}, "n_inducing must be"),
+            ({"n_inducing": "many"}, "n_inducing must be"),
+            ({"approximation": "laplace", "n_inducing": 5}, "inducing points"),
+            ({"kernel": "normalized", "amplitude": 2.0}, "amplitude"),
+        ],
+    )
+    def test_parameters(self, given, message):
+        with pytest.raises(ValueError, match=message):
+            bg.GaussianProcess(**given).fit(self.X, self.y)
+
+    def test_samples(self):
+        with pytest.raises(ValueError, match="at least two classes; got 1"):
+            bg.GaussianProcess().fit(self.X, np.zeros(10))
+        with pytest.raises(ValueError, match="NaN"):
+            bg.GaussianProcess().fit(np.where(self.X == 4, np.nan, self.X), self.y)
+        with pytest.raises(ValueError, match="expecting 2 features"):
+            bg.GaussianProcess().fit(self.X, self.y).predict_proba(np.ones((3, 5)))
+
+    def test_steps_that_run_out_warn(self):
+        X, y = load_iris(return_X_y=True)
+        with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+            bg.GaussianProcess(max_iter=1, tol=1e-12).fit(X[::5], y[::5])
+
+
+class TestMeasures:
+    """The measures that take a Gaussian process."""
+
+    @pytest.fixture
+    def sample(self):
+        X, y = load_iris(return_X_y=True)
+        return X[50::2], y[50::2]
+
+    def test_estimate_has_draws(self, sample):
+        classifier = LogisticRegression().fit(*sample)
+        measure = bg.PosteriorProbability(bg.GaussianProcess(), random_state=0).fit(*sample)
+        estimate = measure.error(classifier)
+        assert estimate.draws.shape == (1000,)
+        error = estimate.draws.std() / np.sqrt(1000)
+        assert abs(estimate.draws.mean() - estimate.value) < 4.5 * error + 1e-3
+        low, high = estimate.interval()
+        assert low < estimate.value < high
+        assert "in-sample" in estimate.interval().assumptions
+        assert 0 < estimate.probability_below(0.1) < 1
+        again = measure.error(classifier)
+        np.testing.assert_array_equal(again.draws, estimate.draws)
+        idata = estimate.to_inference_data()
+        np.testing.assert_array_equal(idata.posterior["error"].values.ravel(), estimate.draws)
+        back = bg.ErrorEstimate.from_json(estimate.to_json())
+        assert back.interval() == estimate.interval()
+
+    def test_draws_follow_the_class_prior(self, sample):
+        classifier = LogisticRegression().fit(*sample)
+        measure = bg.PosteriorProbability(bg.GaussianProcess(), class_prior=[0.9, 0.1], random_state=0).fit(*sample)
+        confusions = measure.error(classifier).confusion_draws
+        np.testing.assert_allclose(confusions.sum(axis=2), np.broadcast_to([0.9, 0.1], (1000, 2)))
+
+    def test_other_measures(self, sample):
+        classifier = LogisticRegression().fit(*sample)
+        both = bg.BolsteredPosterior(posterior=bg.GaussianProcess(), random_state=0).fit(*sample).error(classifier)
+        assert both.draws is None
+        assert 0.01 < both.value < 0.25
+        assert bg.PosteriorProbability(bg.KNN(3)).fit(*sample).error(classifier).draws is None
