@@ -132,7 +132,8 @@ class ModelMeasure(Measure):
         return Settings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
 
     def _keep(self, data: ClassData, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
-        model = self._model()
+        # A copy: parameters set after fit are for the next one.
+        model = clone(self._model())
         probabilities, alpha = self._class_probabilities(data, posterior, child(seed, CLASSES))
         self.posterior_ = posterior
         self._classes = FittedClasses(
@@ -141,6 +142,7 @@ class ModelMeasure(Measure):
             data=data,
             probabilities=probabilities,
             concentration=alpha,
+            prior_known=self.sampling == "mixture" or self.class_prior is not None,
             attrs={
                 "model": describe(model),
                 "sampler": self.sampler,
