@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from bayes_gresub.components import Floats
 from bayes_gresub.estimate import THIS_CLASSIFIER, ErrorEstimate
 from bayes_gresub.integration.halves import denoised_numbers
 from bayes_gresub.intervals import BoundedMeanSupport, Interval, check_level
@@ -215,15 +216,15 @@ def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state
     if one.draws is None or other.draws is None:
         raise ValueError(f"{NOT_FROM_TRAINING}.")
     # The noise of sampled points is taken out of the differences themselves: in them it does not cancel.
-    twice = one.posterior.errors_twice(one) - other.posterior.errors_twice(other)
+    twice = _estimated_twice(one) - _estimated_twice(other)
     gaps = denoised_numbers(twice)
     # What is left of it in the mean counts where errors differ by less.
     noise = float(np.std(twice[0] - twice[1])) / 2 / np.sqrt(len(gaps))
     margin = noise * float(stats.norm.ppf((1 + level) / 2))
-    low, high = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2]) + [-margin, margin]
+    low, high = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2])
     interval = Interval(
-        float(low),
-        float(high),
+        float(low) - margin,
+        float(high) + margin,
         level,
         "equal-tailed credible interval from joint posterior draws",
         DIFFERENCE,
@@ -231,6 +232,13 @@ def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state
     )
     below = stats.norm.cdf(-gaps / noise) if noise > 0 else (gaps < 0) + 0.5 * (gaps == 0)
     return ClassifierComparison((one, other), one.value - other.value, interval, None, float(np.mean(below)))
+
+
+def _estimated_twice(estimate: ErrorEstimate) -> Floats:
+    """Return draws of an error as they were estimated, twice where from sampled points: shape (2, draws)."""
+    if estimate.posterior is None:
+        return np.stack([np.asarray(estimate.draws)] * 2)
+    return np.asarray(estimate.posterior.errors_twice(estimate))
 
 
 def _bonett_price(only_first: int, only_second: int, n: int, level: float) -> tuple[float, float]:

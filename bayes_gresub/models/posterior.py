@@ -14,7 +14,7 @@ from bayes_gresub.classifiers.regions import Region
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
-from bayes_gresub.models.diagnostics import ess, rhat
+from bayes_gresub.models.diagnostics import ess, mcse, rhat
 from bayes_gresub.models.draws import ClassDraws
 from bayes_gresub.models.moments import overall_moments
 from bayes_gresub.readings import class_errors, error_mass
@@ -78,8 +78,8 @@ class FittedClasses:
     def watched(self) -> tuple[Floats, str]:
         """Return the numbers whose convergence is judged, shape (chains, draws, q), and what they are in words.
 
-        They are hyper-parameters, means, and degrees of freedom. Parts of mixtures may change places from chain to chain, which the
-        log-likelihood does not see: there it is judged alone.
+        They are hyper-parameters, means and degrees of freedom. Parts of mixtures may change places from chain to
+        chain, which the log-likelihood does not see: there it is judged alone.
         """
         draws = self.draws
         parameters = draws.parameters()
@@ -109,6 +109,10 @@ class FittedClasses:
         probabilities = self.probabilities.reshape(-1, self.data.n_classes)
         n_regions = self.halves.shape[-1]
         return np.stack([error_mass(joint_confusion(half, probabilities, n_regions)) for half in self.halves])
+
+    def noise_of(self, draws: Floats) -> float:
+        """Return the Monte-Carlo standard error of the mean of numbers, one for every posterior draw."""
+        return float(mcse(draws.reshape(self.draws.shape)))
 
     def pairs(self, draws: Ints, rng: np.random.Generator) -> tuple[Floats, Ints]:
         """Draw one pair (x, y) under each of these draws: points and codes."""

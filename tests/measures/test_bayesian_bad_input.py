@@ -485,12 +485,18 @@ def test_dof_must_make_the_prior_proper(covariance, bound):
 
 
 @pytest.mark.parametrize("covariance", ["full", "shared"])
-@pytest.mark.parametrize("value", [1.0, np.ones(3), np.eye(2), np.eye(3) + np.tri(3), np.full((3, 3), np.nan)])
-def test_scale_of_matrices_must_be_a_symmetric_matrix(covariance, value):
+@pytest.mark.parametrize("value", [1.0, np.ones(3), np.eye(2), np.full((3, 3), np.nan)])
+def test_scale_of_matrices_must_be_a_matrix(covariance, value):
     with pytest.raises(
-        ValueError, match=rf"symmetric matrix of shape \(3, 3\) for {covariance} covariances; got shape"
+        ValueError, match=rf"matrix of finite numbers of shape \(3, 3\) for {covariance} covariances; got shape"
     ):
         conjugate(bg.GaussianClasses(covariance, prior(scale=value))).fit(*sample())
+
+
+@pytest.mark.parametrize("unit", [1e-10, 1.0, 1e10])
+def test_scale_of_matrices_must_be_symmetric_in_any_unit(unit):
+    with pytest.raises(ValueError, match="scale of the prior must be symmetric; got 0 and"):
+        conjugate(bg.GaussianClasses(prior=prior(scale=unit * (np.eye(3) + np.tri(3))))).fit(*sample())
 
 
 @pytest.mark.parametrize("value", [np.zeros((3, 3)), np.diag([1.0, -1.0, 1.0]), np.ones((3, 3))])
