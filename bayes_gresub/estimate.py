@@ -204,17 +204,23 @@ class ErrorEstimate:
         """
         probabilities = read_prior(prior, self.classes)
         confusions = replicates_with_prior(self._confusions(), probabilities)
+        draws = None if self.confusion_draws is None else with_prior(self.confusion_draws, probabilities)
+        noise = None
+        if draws is not None and self.draws_std_error is not None and self.posterior is not None:
+            noise = self.posterior.noise_of(error_mass(draws))
         return replace(
             self,
             replicate_confusions=confusions,
             replicate_values=error_mass(confusions),
-            confusion_draws=None if self.confusion_draws is None else with_prior(self.confusion_draws, probabilities),
+            confusion_draws=draws,
             contributions=None,
             point_weights=None,
             prior_known=True,
-            draws_std_error=None,
+            draws_std_error=noise,
             exact_sd=None,
-            no_std_error="it was that of other class probabilities" if self.draws_std_error is not None else "",
+            no_std_error="it was that of other class probabilities"
+            if self.draws_std_error is not None and noise is None
+            else self.no_std_error,
             posterior=None,
             support=None,
             no_interval="it was made for the class probabilities of the sample; give class_prior to the estimator"

@@ -9,12 +9,11 @@ import numpy as np
 _OURS = 0x6267_7265
 """Keeps our children apart from those that a user spawns from the same SeedSequence."""
 
-PROBES, POINTS, DRAWS, WIDTHS, POSTERIOR, SPLITS, RULES, PARTS, TRUTH, SAMPLES, ANSWERS, GLOBALS, CLASSES, CHECKS = (
-    range(14)
-)
+PROBES, POINTS, DRAWS, WIDTHS, POSTERIOR, SPLITS, RULES, PARTS, TRUTH, SAMPLES, ANSWERS, GLOBALS = range(12)
+CLASSES, CHECKS, HALF = range(12, 15)
 """What children are for: checks of geometry, integrals, `sample`, subsamples for widths, posteriors; and in resampling:
 splits, rules that are refitted, measures of the parts; and in studies: test points, samples, estimates, the process;
-and of a model: class probabilities, checks."""
+and of a model: class probabilities, checks, halves of integrals."""
 
 Seed: TypeAlias = int | np.integer | np.random.SeedSequence | np.random.Generator | None
 

@@ -11,6 +11,7 @@ from scipy import stats
 
 from bayes_gresub.components import Floats
 from bayes_gresub.estimate import THIS_CLASSIFIER, ErrorEstimate
+from bayes_gresub.integration.halves import denoised_numbers
 from bayes_gresub.intervals import BoundedMeanSupport, Interval, check_level
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.base import Measure
@@ -212,21 +213,32 @@ def _on_shared_folds(
 def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state: Seed) -> ClassifierComparison:
     seed = seed_sequence(random_state if by.random_state is None else by.random_state)
     one, other = (by.error(classifier, random_state=seed) for classifier in (first, second))
-    draws = one.draws, other.draws
-    if draws[0] is None or draws[1] is None:
+    if one.draws is None or other.draws is None:
         raise ValueError(f"{NOT_FROM_TRAINING}.")
-    gaps: Floats = draws[0] - draws[1]
+    # The noise of sampled points is taken out of the differences themselves: in them it does not cancel.
+    twice = _estimated_twice(one) - _estimated_twice(other)
+    gaps = denoised_numbers(twice)
+    # What is left of it in the mean counts where errors differ by less.
+    noise = float(np.std(twice[0] - twice[1])) / 2 / np.sqrt(len(gaps))
+    margin = noise * float(stats.norm.ppf((1 + level) / 2))
     low, high = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2])
     interval = Interval(
-        float(low),
-        float(high),
+        float(low) - margin,
+        float(high) + margin,
         level,
         "equal-tailed credible interval from joint posterior draws",
         DIFFERENCE,
         "the model and its prior hold",
     )
-    probability = float((gaps < 0).mean() + 0.5 * (gaps == 0).mean())
-    return ClassifierComparison((one, other), one.value - other.value, interval, None, probability)
+    below = stats.norm.cdf(-gaps / noise) if noise > 0 else (gaps < 0) + 0.5 * (gaps == 0)
+    return ClassifierComparison((one, other), one.value - other.value, interval, None, float(np.mean(below)))
+
+
+def _estimated_twice(estimate: ErrorEstimate) -> Floats:
+    """Return draws of an error as they were estimated, twice where from sampled points: shape (2, draws)."""
+    if estimate.posterior is None:
+        return np.stack([np.asarray(estimate.draws)] * 2)
+    return np.asarray(estimate.posterior.errors_twice(estimate))
 
 
 def _bonett_price(only_first: int, only_second: int, n: int, level: float) -> tuple[float, float]:

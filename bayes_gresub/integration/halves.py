@@ -59,6 +59,12 @@ def denoised(halves: Floats) -> Floats:
     return wrong
 
 
+def denoised_numbers(halves: Floats) -> Floats:
+    """Return draws of one number that was estimated twice, shape (2, draws), moved about their mean likewise."""
+    draws = halves.mean(axis=0)
+    return np.asarray(draws.mean() + _factors(halves, draws) * (draws - draws.mean()))
+
+
 def _covariance(a: Floats, b: Floats) -> Floats:
     return np.asarray((a - a.mean(axis=0)).T @ (b - b.mean(axis=0)) / max(1, len(a) - 1))
 

@@ -173,7 +173,7 @@ class Bayesian(ModelMeasure):
             classes=region.classes,
             estimand=THIS_CLASSIFIER,
             computation=Computation(
-                estimator=describe(self, model=self._model()),
+                estimator=describe(self, model=fitted.model, sampler=fitted.attrs["sampler"]),
                 method=how if moments is None else f"posterior mean in closed form; {how}",
                 exact=moments is not None,
                 space=NO_SPACE,
@@ -183,7 +183,7 @@ class Bayesian(ModelMeasure):
             ),
             replicate_values=error_mass(mean),
             replicate_confusions=mean,
-            prior_known=self.sampling == "mixture" or self.class_prior is not None,
+            prior_known=fitted.prior_known,
             confusion_draws=confusions,
             draws_std_error=noise if moments is None and np.isfinite(noise) else None,
             no_std_error="" if moments is not None or np.isfinite(noise) else "the chains are too short",
@@ -279,7 +279,7 @@ class Bayesian(ModelMeasure):
         return decision_region(classifier, self.classes_, sample.format, sample.features, seed)[0]
 
     def _need_probabilities(self) -> None:
-        if self.sampling == "separate" and self.class_prior is None:
+        if not self._fitted().prior_known:
             raise ValueError(
                 "pairs (x, y) need the class probabilities, which sampling='separate' does not learn. Give class_prior "
                 "to the measure."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.measures.bolstered import Bolstered
 from bayes_gresub.measures.bolstered_posterior import BolsteredPosterior
 from bayes_gresub.models.diagnostics import ess, rhat
+from bayes_gresub.models.discrete import DiscreteClasses
 from bayes_gresub.models.gaussian import GaussianClasses
 from bayes_gresub.models.posterior import HIGHEST_RHAT, LEAST_ESS
 from bayes_gresub.models.priors import Hierarchical, NormalInverseWishart, read_prior
 from bayes_gresub.models.verdict import Finding
 from bayes_gresub.posteriors import KNN
+from bayes_gresub.readings import class_errors
 from bayes_gresub.seeds import child
 
 if TYPE_CHECKING:
@@ -37,11 +40,14 @@ def check_error(
     measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence
 ) -> list[Finding]:
     """Return what is found about the error of this classifier."""
-    return [
-        _convergence(measure, estimate),
-        _sensitivity(measure, classifier, estimate, seed),
-        _gap(measure, classifier, estimate, seed),
-    ]
+    with warnings.catch_warnings():
+        # Of other priors and of rivals; the measure's own were given when it was fitted.
+        warnings.simplefilter("ignore", UserWarning)
+        return [
+            _convergence(measure, estimate),
+            _sensitivity(measure, classifier, estimate, seed),
+            _gap(measure, classifier, estimate, seed),
+        ]
 
 
 def _overall(estimate: ErrorEstimate) -> Floats:
@@ -50,8 +56,7 @@ def _overall(estimate: ErrorEstimate) -> Floats:
         return estimate.draws
     if estimate.confusion_draws is None:
         raise ValueError("this estimate has no posterior draws.")
-    confusions = estimate.confusion_draws
-    return np.asarray(1.0 - np.einsum("syy->s", confusions) / confusions.sum(axis=(1, 2)))
+    return np.asarray(np.nanmean(class_errors(estimate.confusion_draws), axis=1))
 
 
 def _convergence(measure: Bayesian, estimate: ErrorEstimate) -> Finding:
@@ -91,7 +96,8 @@ def _sensitivity(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, se
         "double": shifted[1],
         "shift_in_sd": max(abs(s - mean) for s in shifted) / max(sd, 1e-12),
     }
-    said = f"half the strength gives an error of {shifted[0]:.3f}, twice {shifted[1]:.3f}, instead of {mean:.3f}"
+    what = "an error" if estimate.prior_known else "a mean class error"
+    said = f"half the strength gives {what} of {shifted[0]:.3f}, twice {shifted[1]:.3f}, instead of {mean:.3f}"
     if numbers["shift_in_sd"] > _MOST_SHIFT:
         sentence = f"The prior matters: {said}. Say why its strength is right, or report the range."
         return Finding("sensitivity", True, sentence, numbers)
@@ -100,7 +106,10 @@ def _sensitivity(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, se
 
 def _with_strength(measure: Bayesian, factor: float) -> Bayesian | None:
     """Return an unfitted copy with a fixed prior of another strength, drawn from exactly; None where there is none."""
-    model = measure._model()
+    model = measure._fitted().model
+    if isinstance(model, DiscreteClasses):
+        stronger = DiscreteClasses(model.concentration * factor, model.levels)
+        return clone(measure).set_params(model=stronger, sampler="conjugate", random_state=0)
     if not isinstance(model, GaussianClasses):
         return None
     prior = read_prior(model.prior)

@@ -64,6 +64,16 @@ class ModelMeasure(Measure):
         samples : sequence of pairs (X, y)
         random_states : sequence of int or SeedSequence, optional
             One per sample; by default each has the measure's own.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayes_gresub as bg
+        >>> population = bg.datasets.Gaussian(np.array([[0.0, 0.0], [2.0, 0.0]]), np.eye(2))
+        >>> samples = [population.sample(30, random_state=r) for r in range(3)]
+        >>> fitted = bg.Bayesian(sampler="gibbs", draws=200).fit_many(samples, random_states=[0, 1, 2])
+        >>> len(fitted), fitted[0].posterior_.draws.shape
+        (3, (4, 200))
         """
         states = [self.random_state] * len(samples) if random_states is None else list(random_states)
         if len(states) != len(samples):
@@ -122,7 +132,8 @@ class ModelMeasure(Measure):
         return Settings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
 
     def _keep(self, data: ClassData, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
-        model = self._model()
+        # A copy: parameters set after fit are for the next one.
+        model = clone(self._model())
         probabilities, alpha = self._class_probabilities(data, posterior, child(seed, CLASSES))
         self.posterior_ = posterior
         self._classes = FittedClasses(
@@ -131,6 +142,7 @@ class ModelMeasure(Measure):
             data=data,
             probabilities=probabilities,
             concentration=alpha,
+            prior_known=self.sampling == "mixture" or self.class_prior is not None,
             attrs={
                 "model": describe(model),
                 "sampler": self.sampler,

@@ -28,8 +28,7 @@ def power(n_points: int, n_features: int) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        From the departure in words to the share of samples in which it was seen. So far these come from a trial run of
-        six samples each: rough, to be replaced.
+        From the departure in words to the share of 300 samples in which it was seen (standard error up to 0.03).
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,9 @@ from bayes_gresub.models.nuts import Settings, sample_model
 from bayes_gresub.seeds import as_int, child
 
 _SPREADS = ("covariances", "covariance", "scales", "scale", "variances", "variance")
+_OF_ALL = ("covariance", "scale", "variance")
+_RESERVED = ("error", "class_errors", "predicted")
+"""What the posterior of an error is called beside the model's variables."""
 
 
 class PyMCClasses(ClassModel):
@@ -27,6 +31,8 @@ class PyMCClasses(ClassModel):
       (c,), or with parts after c; `scales` and `scale` are the same for Student-t classes;
     - `weights` (c, parts) for mixtures, `dof` (c,) for Student-t classes;
     - optionally `class_probabilities` (c,); else they are Dirichlet as in every other model.
+
+    Other variables are handed on to ArviZ under their names, which may not be `error`, `class_errors` or `predicted`.
 
     Parameters
     ----------
@@ -69,10 +75,17 @@ class PyMCClasses(ClassModel):
                 f"the model must have a variable `means` and one of {', '.join(_SPREADS)}; its variables are "
                 f"{', '.join(sorted(names))}. Add pm.Deterministic(name, ...) for what it calls otherwise."
             )
+        taken = [name for name in _RESERVED if name in names]
+        if taken:
+            raise ValueError(
+                f"the names {', '.join(_RESERVED)} are those of the posterior of an error; the model has a variable "
+                f"{taken[0]!r}. Call it otherwise."
+            )
+        _check_shapes(model, spreads[0], data)
         found = sample_model(model, settings, seed)
         notes = interruption(found.posterior["means"].shape[1], settings)
         draws = _container(dict(found.posterior), spreads[0], data, found.stats, notes)
-        return CustomPosterior(draws, model, seed, found.posterior.get("class_probabilities"))
+        return CustomPosterior(draws, self.build, data, seed, found.posterior.get("class_probabilities"))
 
 
 class CustomPosterior(ClassPosterior):
@@ -81,10 +94,16 @@ class CustomPosterior(ClassPosterior):
     draws: ComponentDraws
 
     def __init__(
-        self, draws: ComponentDraws, model: Any, seed: np.random.SeedSequence, class_probabilities: Floats | None
+        self,
+        draws: ComponentDraws,
+        build: Callable[..., Any],
+        data: ClassData,
+        seed: np.random.SeedSequence,
+        class_probabilities: Floats | None,
     ) -> None:
         self.draws = draws
-        self.model = model
+        # Not the model itself: PyMC's cannot be pickled.
+        self.build, self.data = build, data
         self.seed = seed
         self.class_probabilities = class_probabilities
 
@@ -92,11 +111,44 @@ class CustomPosterior(ClassPosterior):
         """Let PyMC draw from the prior."""
         import pymc as pm
 
-        with self.model:
-            found = pm.sample_prior_predictive(n, random_seed=as_int(child(self.seed, 1)))
+        logger = logging.getLogger("pymc")
+        level = logger.level
+        logger.setLevel(logging.WARNING)
+        try:
+            with self.build(self.data.features.copy(), self.data.codes.copy()):
+                found = pm.sample_prior_predictive(n, random_seed=as_int(child(self.seed, 1)))
+        finally:
+            logger.setLevel(level)
         posterior = {str(name): np.asarray(values) for name, values in found["prior"].data_vars.items()}
         spread = next(name for name in _SPREADS if name in posterior)
         return _container(posterior, spread, None, {})
+
+
+def _check_shapes(model: Any, spread_name: str, data: ClassData) -> None:
+    """Raise where shapes that are known before sampling are wrong."""
+    shapes = {
+        variable.name: tuple(variable.type.shape) for variable in model.unobserved_RVs if hasattr(variable, "type")
+    }
+    known = {name: shape for name, shape in shapes.items() if None not in shape}
+    if "means" in known:
+        _check_means(known["means"], data)
+        if spread_name in known:
+            _check_spread(spread_name, known[spread_name], known["means"])
+
+
+def _check_means(shape: tuple[int, ...], data: ClassData | None) -> None:
+    c_and_d = None if data is None else (data.n_classes, data.features.shape[1])
+    if len(shape) not in (2, 3) or (c_and_d is not None and (shape[0], shape[-1]) != c_and_d):
+        needed = "" if c_and_d is None else f", with c={c_and_d[0]} and d={c_and_d[1]}"
+        raise ValueError(f"means must have shape (c, d) or (c, parts, d){needed}; got {shape}.")
+
+
+def _check_spread(name: str, shape: tuple[int, ...], means: tuple[int, ...]) -> None:
+    d = means[-1]
+    owner = () if name in _OF_ALL else means[:-1]
+    wanted = [(*owner, *inner) for inner in ([(d,), ()] if name.startswith("variance") else [(d, d)])]
+    if shape not in wanted:
+        raise ValueError(f"{name} must have shape {' or '.join(map(str, wanted))}; got {shape}.")
 
 
 def _container(
@@ -105,23 +157,14 @@ def _container(
     means = posterior["means"]
     weights, dof = posterior.get("weights"), posterior.get("dof")
     has_parts = means.ndim == 5
-    if means.ndim not in (4, 5) or (
-        data is not None and (means.shape[2], means.shape[-1]) != (data.n_classes, data.features.shape[1])
-    ):
-        needed = "" if data is None else f", with c={data.n_classes} and d={data.features.shape[1]}"
-        raise ValueError(f"means must have shape (c, d) or (c, parts, d){needed}; got {means.shape[2:]}.")
+    _check_means(means.shape[2:], data)
     if has_parts != (weights is not None):
         raise ValueError(
             "a model with parts must have both means of shape (c, parts, d) and weights of shape (c, parts)."
         )
     squared = posterior[spread_name]
-    d = means.shape[-1]
-    owner = () if spread_name in ("covariance", "scale", "variance") else means.shape[2:-1]
-    inner = [(d,), ()] if spread_name.startswith("variance") else [(d, d)]
-    if squared.shape[2:] not in [(*owner, *one) for one in inner]:
-        wanted = " or ".join(str((*owner, *one)) for one in inner)
-        raise ValueError(f"{spread_name} must have shape {wanted}; got {squared.shape[2:]}.")
-    if not owner:
+    _check_spread(spread_name, squared.shape[2:], means.shape[2:])
+    if spread_name in _OF_ALL:
         squared = squared[:, :, None]
     is_matrix = not spread_name.startswith("variance")
     spread: Floats = np.asarray(np.linalg.cholesky(squared) if is_matrix else np.sqrt(squared))

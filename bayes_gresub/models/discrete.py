@@ -24,6 +24,7 @@ from bayes_gresub.seeds import child
 MOST_CELLS = 100_000
 MOST_CELLS_NUTS = 1_000
 _MOST_SHOWN = 10_000_000
+_SMALL = 0.1
 _CHUNK_ELEMENTS = 2**21
 
 
@@ -82,11 +83,11 @@ class DiscreteClasses(ClassModel):
                 "whose draws are exact."
             )
         _cells(data.features, levels)
-        least = int(data.counts.min())
-        if self.concentration * cells > 2 * least:
+        least, heavy = int(data.counts.min()), prior_points(self, data)
+        if heavy > 2 * least:
             warn_user(
-                f"the prior counts as {self.concentration * cells:,.0f} points, the smallest class has {least}: the "
-                "prior rules the estimate. Join values, or lower concentration.",
+                f"the prior counts as {heavy:,.0f} points, the smallest class has {least}: the prior rules the "
+                "estimate. Join values, or lower concentration.",
             )
 
     def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
@@ -123,6 +124,11 @@ class DiscreteClasses(ClassModel):
     def null(self, data: ClassData, posterior: ClassPosterior, code: int) -> Any:
         """Return None: a table fits any sample."""
         return None
+
+
+def prior_points(model: DiscreteClasses, data: ClassData) -> float:
+    """Return how many points of each class the prior counts as."""
+    return float(model.concentration * np.prod([float(len(one)) for one in model._levels(data)]))
 
 
 class DiscretePosterior(ClassPosterior):
@@ -224,7 +230,7 @@ class TableDraws(ClassDraws):
     def best_errors(self, probabilities: Floats, n_points: int, rng: np.random.Generator) -> Floats:
         """Return one minus the sum over cells of the largest joint probability, exactly."""
         joint = [(part * probabilities[:, None]).max(axis=1).sum(axis=1) for _, part in self._chunks()]
-        return np.asarray(1.0 - np.concatenate(joint))
+        return np.maximum(1.0 - np.concatenate(joint), 0.0)
 
     def log_density(self, points: Floats) -> Floats:
         """Return the log probability of the cell of each point."""
@@ -247,9 +253,23 @@ class TableDraws(ClassDraws):
                 yield rows, kept[rows]
                 continue
             rng = np.random.default_rng(child(self.seed, 0, number))
-            drawn = rng.standard_gamma(self.concentration, size=(rows.stop - rows.start, *self.concentration.shape))
-            drawn /= np.maximum(drawn.sum(axis=2, keepdims=True), np.finfo(float).tiny)
-            yield rows, drawn
+            yield rows, _dirichlet(self.concentration, rows.stop - rows.start, rng)
+
+
+def _dirichlet(concentration: Floats, size: int, rng: np.random.Generator) -> Floats:
+    """Draw probabilities (size, c, cells), where concentrations are small by their logarithms, which do not vanish."""
+    shape = (size, *concentration.shape)
+    if concentration.min() >= _SMALL:
+        drawn = rng.standard_gamma(concentration, size=shape)
+    else:
+        # A gamma variate of shape a is one of shape a + 1 times U^(1/a).
+        logs = (
+            np.log(rng.standard_gamma(concentration + 1.0, size=shape))
+            - rng.standard_exponential(shape) / concentration
+        )
+        drawn = np.exp(logs - logs.max(axis=2, keepdims=True))
+    drawn /= drawn.sum(axis=2, keepdims=True)
+    return np.asarray(drawn)
 
 
 def _cells(features: Floats, levels: Sequence[Floats]) -> Ints:

@@ -13,9 +13,7 @@ from scipy.special import gammaln
 from bayes_gresub.classifiers.regions import Region
 from bayes_gresub.components import Components, Floats, Ints, Normal, StudentT
 from bayes_gresub.integration.mass import Mass, mass
-
-HALVES = 2
-"""Independent sets of points behind the mass of each draw; their covariance is free of the noise of either."""
+from bayes_gresub.seeds import HALF, child
 
 _LOG_DENSITY_ELEMENTS = 2**22
 
@@ -145,17 +143,41 @@ class ComponentDraws(ClassDraws):
         return Components(means, spread, group, law)
 
     def region_mass(self, region: Region, n_points: int, seed: np.random.SeedSequence, n_jobs: int | None) -> Mass:
-        """Integrate all components at once, exactly or in two halves."""
+        """Integrate all components at once, exactly or in two halves with independent noise.
+
+        In the second half draws take their points in another order. In the same order their noise would hang together:
+        neighbouring stretches of a Sobol' sequence are shifts of each other, by the same bits in every scramble.
+        """
         total, c, parts = self._flat
-        found = mass(
-            self.components(), region, n_points=n_points, seed=seed, n_jobs=n_jobs, replicates=HALVES, arrange=False
-        )
-        values = found.values[0].reshape(found.values.shape[1], c, parts, total, -1)
+        components = self.components()
+
+        def half(number: int, order: Ints | None) -> Mass:
+            return mass(
+                components if order is None else components.take(order),
+                region,
+                n_points=-(-n_points // 2),
+                seed=child(seed, HALF, number),
+                n_jobs=n_jobs,
+                replicates=1,
+                arrange=False,
+            )
+
+        found = half(0, None)
+        values = found.values[0]
+        n_predicted = found.n_predicted
+        if not found.exact:
+            rng = np.random.default_rng(child(seed, HALF))
+            order = (np.arange(c * parts)[:, None] * total + rng.permutation(total)).ravel()
+            other = half(1, order)
+            again = np.empty_like(values)
+            again[:, order] = other.values[0]
+            values, n_predicted = np.concatenate([values, again]), n_predicted + other.n_predicted
+        values = values.reshape(len(values), c, parts, total, -1)
         if self.weights is None:
             values = values[:, :, 0].swapaxes(1, 2)
         else:
             values = np.einsum("ryksj,syk->rsyj", values, self.weights.reshape(total, c, parts))
-        return Mass(values, found.method, found.exact, found.n_predicted)
+        return Mass(values, found.method, found.exact, n_predicted)
 
     def points(self, draws: Ints, codes: Ints, rng: np.random.Generator) -> Floats:
         """Choose a part of each class by its weight, then a point of it."""

@@ -9,10 +9,12 @@ import numpy as np
 from bayes_gresub.models.class_fit import FEWEST_POINTS, fit_of_classes
 from bayes_gresub.models.class_fit_power import power
 from bayes_gresub.models.covariance_test import covariance_p_value
+from bayes_gresub.models.custom import PyMCClasses
 from bayes_gresub.models.diagnostics import ess, rhat
-from bayes_gresub.models.discrete import DiscreteClasses
+from bayes_gresub.models.discrete import DiscreteClasses, prior_points
 from bayes_gresub.models.gaussian import GaussianClasses
 from bayes_gresub.models.posterior import HIGHEST_RHAT, LEAST_ESS, FittedClasses
+from bayes_gresub.models.priors import Hierarchical, NormalInverseWishart, read_prior
 from bayes_gresub.models.student_t import StudentTClasses
 from bayes_gresub.models.verdict import Finding
 from bayes_gresub.seeds import child
@@ -23,6 +25,8 @@ LEVEL = 0.05
 _PRIOR_DRAWS = 200
 _PRIOR_POINTS = 400
 _HARDLY_OVERLAPPING = 0.01
+_FAR = 10.0
+"""Factor between deviations of prior and sample from which units are doubted."""
 
 
 def check_model(fitted: FittedClasses, seed: np.random.SeedSequence) -> list[Finding]:
@@ -30,10 +34,10 @@ def check_model(fitted: FittedClasses, seed: np.random.SeedSequence) -> list[Fin
     restricted = isinstance(fitted.model, GaussianClasses) and fitted.model.covariance != "full"
     # Two tests share the level where there are two.
     level = LEVEL / 2 if restricted else LEVEL
-    findings = [sampling_finding(fitted), *fit_findings(fitted, child(seed, 0), level)]
+    findings = [sampling_finding(fitted), *feature_findings(fitted), *fit_findings(fitted, child(seed, 0), level)]
     if restricted:
         findings.append(covariance_finding(fitted, np.random.default_rng(child(seed, 2)), level))
-    return [*findings, prior_finding(fitted, np.random.default_rng(child(seed, 1)))]
+    return [*findings, prior_finding(fitted, np.random.default_rng(child(seed, 1))), *scale_findings(fitted)]
 
 
 def sampling_finding(fitted: FittedClasses) -> Finding:
@@ -55,6 +59,73 @@ def sampling_finding(fitted: FittedClasses) -> Finding:
     if numbers["ess"] < LEAST_ESS:
         return Finding("sampling", True, f"The chains are short ({said}). Raise draws for interval ends.", numbers)
     return Finding("sampling", False, f"The chains agree ({said}).", numbers)
+
+
+def feature_findings(fitted: FittedClasses) -> list[Finding]:
+    """Find classes whose points do not fill the space: no density has that, and tests of fit leave it out."""
+    data = fitted.data
+    if isinstance(fitted.model, DiscreteClasses):
+        return []
+    found = []
+    names = data.feature_names or tuple(str(f) for f in range(data.features.shape[1]))
+    for code, label in enumerate(data.classes.tolist()):
+        own = data.of_class(code)
+        centered = own - own.mean(axis=0)
+        still = np.ptp(own, axis=0) == 0
+        if len(own) > 1 and still.any():
+            listed = ", ".join(np.array(names, dtype=object)[still])
+            found.append(f"feature {listed} does not vary in class {label!r}")
+        elif len(own) > own.shape[1]:
+            rank = int(np.linalg.matrix_rank(centered / centered.std(axis=0), tol=1e-8 * np.sqrt(own.size)))
+            if rank < own.shape[1]:
+                found.append(f"the {own.shape[1]} features of class {label!r} span {rank} dimensions only")
+    if not found:
+        return []
+    said = "; ".join(found)
+    sentence = (
+        f"{said[0].upper()}{said[1:]}: no density does that, and the estimate may be far off. Drop such features, or "
+        "use a measure without a model."
+    )
+    return [Finding("features", True, sentence)]
+
+
+def scale_findings(fitted: FittedClasses) -> list[Finding]:
+    """Find fixed priors that outweigh the sample, or whose scale is far from its spread, as in other units."""
+    model, data = fitted.model, fitted.data
+    if isinstance(model, DiscreteClasses):
+        return _table_findings(fitted)
+    prior = read_prior(model.prior) if isinstance(model, GaussianClasses) else None
+    if prior is None or isinstance(prior, Hierarchical):
+        return []
+    priors = [prior] * data.n_classes if isinstance(prior, NormalInverseWishart) else list(prior)
+    d = data.features.shape[1]
+    names = data.feature_names or tuple(str(f) for f in range(d))
+    for code, own in enumerate(priors):
+        scale = np.asarray(own.scale, dtype=float)
+        wanted = np.sqrt((np.diag(scale) if scale.ndim == 2 else np.broadcast_to(scale, d)) / own.dof)
+        seen = data.of_class(code).std(axis=0)
+        with np.errstate(divide="ignore"):
+            away = np.abs(np.log(wanted / seen))
+        worst = int(away.argmax())
+        if seen[worst] > 0 and away[worst] > np.log(_FAR):
+            sentence = (
+                f"The prior scale gives feature {names[worst]} a deviation of about {wanted[worst]:.2g}; in class "
+                f"{data.classes.tolist()[code]!r} it is {seen[worst]:.2g}. Is it in the units of the features?"
+            )
+            return [Finding("scale", True, sentence, {"prior": float(wanted[worst]), "sample": float(seen[worst])})]
+    return []
+
+
+def _table_findings(fitted: FittedClasses) -> list[Finding]:
+    heavy = prior_points(fitted.model, fitted.data)
+    least = int(fitted.data.counts.min())
+    if heavy <= 2 * least:
+        return []
+    sentence = (
+        f"The prior counts as {heavy:,.0f} points, the smallest class has {least}: the prior rules the estimate. Join "
+        "values, or lower concentration."
+    )
+    return [Finding("scale", True, sentence, {"prior": heavy, "sample": least})]
 
 
 def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence, level: float) -> list[Finding]:
@@ -134,7 +205,8 @@ def prior_finding(fitted: FittedClasses, rng: np.random.Generator) -> Finding:
     low, middle, high = (float(q) for q in np.quantile(errors, [0.05, 0.5, 0.95]))
     numbers = {"low": low, "median": middle, "high": high}
     said = f"a best possible error of {low:.3f} to {high:.3f} (90%), median {middle:.3f}"
-    if middle < _HARDLY_OVERLAPPING and "center" in fitted.draws.hyper:
+    learned = not isinstance(fitted.model, PyMCClasses) and "center" in fitted.draws.hyper
+    if middle < _HARDLY_OVERLAPPING and learned:
         # The separation is learned; what is left are covariances that differ by chance.
         sentence = (
             f"The prior alone implies {said}, through covariances that differ between classes, which only quadratic or "
@@ -144,10 +216,18 @@ def prior_finding(fitted: FittedClasses, rng: np.random.Generator) -> Finding:
     if middle < _HARDLY_OVERLAPPING:
         sentence = (
             f"The prior alone implies {said}: it claims that the classes hardly overlap, and pulls the estimate down. "
-            "Raise its strength, or use prior='hierarchical'."
+            f"{_weaker_claim(fitted.model)}"
         )
         return Finding("prior", True, sentence, numbers)
     return Finding("prior", False, f"The prior alone implies {said}.", numbers)
+
+
+def _weaker_claim(model: Any) -> str:
+    if isinstance(model, DiscreteClasses):
+        return "Raise concentration."
+    if isinstance(model, GaussianClasses):
+        return "Raise its strength, or use prior='hierarchical'."
+    return "Let its means lie closer together."
 
 
 def _name(model: Any) -> str:
@@ -160,4 +240,6 @@ def _alternative(model: Any) -> str:
         return "Try StudentTClasses (heavy tails) or MixtureClasses (several modes, skewness)."
     if isinstance(model, StudentTClasses):
         return "Try MixtureClasses, or a measure without a model such as BolsteredPosterior."
+    if isinstance(model, PyMCClasses):
+        return "Change the model, or use a measure without one such as BolsteredPosterior."
     return "Try more parts, or a measure without a model such as BolsteredPosterior."

@@ -31,7 +31,7 @@ class Settings:
     tune: int
     chains: int
     backend: str | None = None
-    target_accept: float = 0.9
+    target_accept: float = 0.97
     progress: bool = False
 
 

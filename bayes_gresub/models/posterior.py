@@ -14,10 +14,10 @@ from bayes_gresub.classifiers.regions import Region
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
-from bayes_gresub.models.diagnostics import ess, rhat
+from bayes_gresub.models.diagnostics import ess, mcse, rhat
 from bayes_gresub.models.draws import ClassDraws
 from bayes_gresub.models.moments import overall_moments
-from bayes_gresub.readings import class_errors
+from bayes_gresub.readings import class_errors, error_mass
 from bayes_gresub.seeds import Seed, child, seed_sequence
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class FittedClasses:
         Of the posterior of the class probabilities, where they are learned.
     attrs : mapping
         Model, sampler and seed in words; what is slow to say is said when asked for.
+    prior_known : bool
+        Whether class probabilities were given or learned.
     halves : ndarray of shape (2, draws, c, regions) or None
         The two estimates of the masses behind one estimate, before their noise was taken out.
     """
@@ -65,6 +67,7 @@ class FittedClasses:
     probabilities: Floats
     concentration: Floats | None
     attrs: Mapping[str, str]
+    prior_known: bool = True
     halves: Floats | None = None
 
     @property
@@ -75,16 +78,16 @@ class FittedClasses:
     def watched(self) -> tuple[Floats, str]:
         """Return the numbers whose convergence is judged, shape (chains, draws, q), and what they are in words.
 
-        They are hyper-parameters and means. Parts of mixtures may change places from chain to chain, which the
-        log-likelihood does not see: there it is judged alone.
+        They are hyper-parameters, means and degrees of freedom. Parts of mixtures may change places from chain to
+        chain, which the log-likelihood does not see: there it is judged alone.
         """
         draws = self.draws
         parameters = draws.parameters()
         if "weights" in parameters:
             return self.log_likelihood().sum(axis=2)[..., None], "the log-likelihood"
-        named = [parameters[name][1] for name in ("means", "cell_probabilities") if name in parameters]
+        named = [parameters[name][1] for name in ("means", "dof", "cell_probabilities") if name in parameters]
         every = [values.reshape(*draws.shape, -1) for values in [*draws.hyper.values(), *named]]
-        return np.concatenate(every, axis=2), "every parameter"
+        return np.concatenate(every, axis=2), "means and hyper-parameters"
 
     def moments(self, region: Region) -> ExactMoments | None:
         """Return mean and variance of the error and the mean confusion in closed form, or None."""
@@ -98,6 +101,18 @@ class FittedClasses:
         rows = np.zeros((1, len(known), region.n_classes))
         rows[0][:, labels] = moments.first
         return ExactMoments(overall.variance, joint_confusion(rows, known[None], region.n_classes)[0])
+
+    def errors_twice(self, estimate: ErrorEstimate) -> Floats:
+        """Return the draws of an error as they were estimated, twice where by sampled points: shape (2, draws)."""
+        if self.halves is None:
+            return np.stack([np.asarray(estimate.draws)] * 2)
+        probabilities = self.probabilities.reshape(-1, self.data.n_classes)
+        n_regions = self.halves.shape[-1]
+        return np.stack([error_mass(joint_confusion(half, probabilities, n_regions)) for half in self.halves])
+
+    def noise_of(self, draws: Floats) -> float:
+        """Return the Monte-Carlo standard error of the mean of numbers, one for every posterior draw."""
+        return float(mcse(draws.reshape(self.draws.shape)))
 
     def pairs(self, draws: Ints, rng: np.random.Generator) -> tuple[Floats, Ints]:
         """Draw one pair (x, y) under each of these draws: points and codes."""
@@ -125,9 +140,10 @@ class FittedClasses:
     ) -> Any:
         """Return an `arviz.InferenceData` (or the `DataTree` of ArviZ 1).
 
-        Groups: posterior (error, class_errors and confusion where there is an estimate, means, covariances or what the
-        model has instead, class_probabilities, center, log_strength), sample_stats (NUTS), observed_data,
-        constant_data, and on request log_likelihood, prior and posterior_predictive.
+        Groups: posterior (where there is an estimate: error, class_errors, and predicted, the probability of each
+        answer given the class; means, covariances or what the model has instead, class_probabilities, center,
+        log_strength), sample_stats (NUTS), observed_data (x), constant_data (y, on which predictions are conditioned),
+        and on request log_likelihood, prior and posterior_predictive.
 
         Parameters
         ----------
@@ -149,12 +165,12 @@ class FittedClasses:
         groups: dict[str, xr.Dataset] = {"posterior": self._posterior(estimate)}
         if self.draws.stats:
             groups["sample_stats"] = self._dataset({n: ((), v) for n, v in self.draws.stats.items()})
-        observed = {
-            "x": (("point", "feature"), self.data.features),
-            "y": (("point",), self.data.classes[self.data.codes]),
-        }
+        observed = {"x": (("point", "feature"), self.data.features)}
         groups["observed_data"] = xr.Dataset(observed, coords=self._coords(("point", "feature")), attrs=self._attrs())
-        constant: dict[str, Any] = {"class_counts": (("class",), self.data.counts)}
+        constant: dict[str, Any] = {
+            "y": (("point",), self.data.classes[self.data.codes]),
+            "class_counts": (("class",), self.data.counts),
+        }
         if self.concentration is not None:
             constant["class_concentration"] = (("class",), self.concentration - self.data.counts)
         if estimate is not None:
@@ -164,7 +180,7 @@ class FittedClasses:
             groups["log_likelihood"] = self._dataset({"xy": (("point",), self.log_likelihood())})
         if prior:
             drawn = self.posterior.prior_draws(int(prior), np.random.default_rng(child(seed, 0)))
-            named = drawn.parameters() | {name: _hyper(name, values) for name, values in drawn.hyper.items()}
+            named = drawn.parameters() | {name: self._hyper(name, values) for name, values in drawn.hyper.items()}
             groups["prior"] = self._dataset(named)
         if posterior_predictive:
             groups["posterior_predictive"] = self._predictive(np.random.default_rng(child(seed, 1)))
@@ -175,9 +191,14 @@ class FittedClasses:
         named = {} if estimate is None else error_variables(estimate, shape, self.data.n_classes)
         named |= self.draws.parameters()
         named["class_probabilities"] = (("class",), np.asarray(self.probabilities))
-        named |= {name: _hyper(name, values) for name, values in self.draws.hyper.items()}
+        named |= {name: self._hyper(name, values) for name, values in self.draws.hyper.items()}
         extra = {} if estimate is None else {"predicted_class": estimate.classes}
         return self._dataset(named, extra)
+
+    def _hyper(self, name: str, values: Floats) -> tuple[tuple[str, ...], Floats]:
+        if name == "center" and values.shape[2:] == (self.data.features.shape[1],):
+            return ("feature",), values
+        return tuple(f"{name}_dim_{axis}" for axis in range(values.ndim - 2)), values
 
     def _predictive(self, rng: np.random.Generator) -> xr.Dataset:
         total, n = int(np.prod(self.draws.shape)), len(self.data.codes)
@@ -272,12 +293,6 @@ def _in_words(prior: Any) -> str:
     if isinstance(prior, list | tuple):
         return "; ".join(_in_words(one) for one in prior)
     return str(prior) if isinstance(prior, str) else " ".join(repr(prior).split())
-
-
-def _hyper(name: str, values: Floats) -> tuple[tuple[str, ...], Floats]:
-    if name == "center":
-        return ("feature",), values
-    return tuple(f"{name}_dim_{axis}" for axis in range(values.ndim - 2)), values
 
 
 def wrapped(groups: Mapping[str, xr.Dataset]) -> Any:

@@ -234,11 +234,15 @@ class Full(CovarianceStructure):
 
     def check_scale(self, scale: Floats, d: int) -> None:
         """Raise unless it is a positive definite matrix."""
-        if scale.shape != (d, d) or not np.isfinite(scale).all() or not np.allclose(scale, scale.T):
+        if scale.shape != (d, d) or not np.isfinite(scale).all():
             raise ValueError(
-                f"scale of the prior must be a symmetric matrix of shape ({d}, {d}) for {self.name} covariances; "
-                f"got shape {scale.shape}."
+                f"scale of the prior must be a matrix of finite numbers of shape ({d}, {d}) for {self.name} "
+                f"covariances; got shape {scale.shape}."
             )
+        gap = np.abs(scale - scale.T)
+        if (gap > 1e-8 * np.abs(scale).max()).any():
+            pair = np.unravel_index(int(gap.argmax()), gap.shape)
+            raise ValueError(f"scale of the prior must be symmetric; got {scale[pair]:g} and {scale.T[pair]:g} across.")
         try:
             np.linalg.cholesky(scale)
         except np.linalg.LinAlgError as error:

@@ -485,12 +485,18 @@ def test_dof_must_make_the_prior_proper(covariance, bound):
 
 
 @pytest.mark.parametrize("covariance", ["full", "shared"])
-@pytest.mark.parametrize("value", [1.0, np.ones(3), np.eye(2), np.eye(3) + np.tri(3), np.full((3, 3), np.nan)])
-def test_scale_of_matrices_must_be_a_symmetric_matrix(covariance, value):
+@pytest.mark.parametrize("value", [1.0, np.ones(3), np.eye(2), np.full((3, 3), np.nan)])
+def test_scale_of_matrices_must_be_a_matrix(covariance, value):
     with pytest.raises(
-        ValueError, match=rf"symmetric matrix of shape \(3, 3\) for {covariance} covariances; got shape"
+        ValueError, match=rf"matrix of finite numbers of shape \(3, 3\) for {covariance} covariances; got shape"
     ):
         conjugate(bg.GaussianClasses(covariance, prior(scale=value))).fit(*sample())
+
+
+@pytest.mark.parametrize("unit", [1e-10, 1.0, 1e10])
+def test_scale_of_matrices_must_be_symmetric_in_any_unit(unit):
+    with pytest.raises(ValueError, match="scale of the prior must be symmetric; got 0 and"):
+        conjugate(bg.GaussianClasses(prior=prior(scale=unit * (np.eye(3) + np.tri(3))))).fit(*sample())
 
 
 @pytest.mark.parametrize("value", [np.zeros((3, 3)), np.diag([1.0, -1.0, 1.0]), np.ones((3, 3))])
@@ -924,3 +930,41 @@ def test_number_of_prior_draws_must_be_whole(value):
 def test_unknown_group_is_refused():
     with pytest.raises(TypeError, match="posterior_predictiv"):
         fitted().to_inference_data(posterior_predictiv=True)
+
+
+def variables(**shapes):
+    """Return what stands for a PyMC model with variables of these names and shapes; it cannot be sampled."""
+    made = [SimpleNamespace(name=name, type=SimpleNamespace(shape=shape)) for name, shape in shapes.items()]
+    return SimpleNamespace(unobserved_RVs=made)
+
+
+@pytest.mark.parametrize("name", ["error", "class_errors", "predicted"])
+def test_variables_of_users_models_may_not_be_called_as_the_error(name):
+    model = variables(means=(2, 3), variances=(2,), **{name: ()})
+    with pytest.raises(ValueError, match=f"the model has a variable '{name}'. Call it otherwise"):
+        bg.Bayesian(lambda X, y: model).fit(*sample())
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"means": (3, 2), "variances": (2,)}, r"means must have shape .* with c=2 and d=3; got \(3, 2\)"),
+        ({"means": (2, 3), "variances": (3,)}, r"variances must have shape \(2, 3\) or \(2,\); got \(3,\)"),
+        ({"means": (2, 3), "covariance": (2, 3, 3)}, r"covariance must have shape \(3, 3\); got \(2, 3, 3\)"),
+    ],
+)
+def test_shapes_of_users_models_are_checked_before_sampling(shapes, message):
+    with pytest.raises(ValueError, match=message):
+        bg.Bayesian(lambda X, y: variables(**shapes)).fit(*sample())
+
+
+def test_parameters_set_after_fit_are_for_the_next_fit():
+    X, y = sample()
+    classifier = LinearDiscriminantAnalysis().fit(X, y)
+    measure = conjugate(bg.GaussianClasses(prior=prior())).set_params(sampling="separate").fit(X, y)
+    before = measure.error(classifier)
+    measure.set_params(class_prior=[0.01, 0.99], model=bg.GaussianClasses("spherical"))
+    after = measure.error(classifier)
+    assert after.computation.estimator.startswith(before.computation.estimator[:-1].split("sampler")[0])
+    with pytest.raises(ValueError, match="needs the class probabilities"):
+        after.value  # noqa: B018

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -327,12 +328,67 @@ class TestPrior:
             noise = np.hypot(np.sqrt(3) * fitted().error(lda()).std_error, other.std_error)
             assert found[name] == pytest.approx(other.value, abs=4.5 * noise)
 
-    def test_cells_have_no_strength(self):
+    def test_strength_of_cells_is_their_concentration(self):
         X, y = sample()
         X = (X > 0.5).astype(float)
-        measure = bg.Bayesian(bg.DiscreteClasses(), sampler="conjugate", draws=300, chains=2, random_state=0).fit(X, y)
-        found = measure.check(LinearDiscriminantAnalysis().fit(X, y))["sensitivity"]
-        assert found.sentence == "This model has no prior strength to change."
+        classifier = LinearDiscriminantAnalysis().fit(X, y)
+
+        def measure(concentration):
+            model = bg.DiscreteClasses(concentration)
+            return bg.Bayesian(model, sampler="conjugate", draws=2000, chains=2, random_state=0).fit(X, y)
+
+        numbers = measure(1.0).check(classifier)["sensitivity"].numbers
+        for name, concentration in (("half", 0.5), ("double", 2.0)):
+            right = measure(concentration).error(classifier)
+            assert numbers[name] == pytest.approx(right.value, abs=4.5 * right.posterior_sd / np.sqrt(4000))
+
+    def test_cells_that_outnumber_the_points_are_a_problem(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.integers(4, size=(40, 4)).astype(float), np.arange(40) % 2
+        measure = bg.Bayesian(bg.DiscreteClasses(), sampler="conjugate", draws=50, random_state=0)
+        with pytest.warns(UserWarning, match="the prior rules the estimate"):
+            measure.fit(X, y)
+        assert "the prior rules the estimate" in measure.check()["scale"].sentence
+
+    @pytest.mark.parametrize("concentration", [1e-4, 0.01, 1.0])
+    def test_prior_of_cells_implies_possible_errors(self, concentration):
+        """The best error of two classes cannot exceed the smaller class probability."""
+        rng = np.random.default_rng(0)
+        X, y = rng.integers(3, size=(40, 2)).astype(float), np.arange(40) % 2
+        model = bg.DiscreteClasses(concentration)
+        numbers = bg.Bayesian(model, sampler="conjugate", draws=50, random_state=0).fit(X, y).check()["prior"].numbers
+        assert 0 <= numbers["low"] <= numbers["high"] <= 0.53
+
+    def test_scale_in_other_units_is_a_problem(self):
+        X, y = sample()
+        d = X.shape[1]
+        for factor, is_problem in ((1.0, False), (1e6, True), (1e-6, True)):
+            prior = bg.NormalInverseWishart(np.zeros(d), 1.0, d + 3, np.eye(d))
+            measure = bg.Bayesian(bg.GaussianClasses(prior=prior), sampler="conjugate", draws=50, random_state=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                verdict = measure.fit(X * factor, y).check()
+            assert ("scale" in [finding.topic for finding in verdict.findings]) == is_problem
+
+
+class TestFeatures:
+    """Classes whose points do not fill the space."""
+
+    def test_feature_that_does_not_vary_in_one_class(self):
+        X, y = sample()
+        X = X.copy()
+        X[y == y[0], 1] = 7.0
+        verdict = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
+        assert f"Feature 1 does not vary in class {y[0].item()!r}" in verdict["features"].sentence
+
+    def test_features_that_depend_on_each_other(self):
+        X, y = sample()
+        X = np.column_stack([X, X.sum(axis=1)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            verdict = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
+        d = X.shape[1]
+        assert f"span {d - 1} dimensions only" in verdict["features"].sentence
 
 
 class TestSampling:
