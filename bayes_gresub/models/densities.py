@@ -30,7 +30,7 @@ def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
     up to constants, F F' being the scatter. By the choice of R, :math:`|A|^2 + |P'F|^2 = |B|^2`; and the last square is
     :math:`|B'u|^2`. With one variance per feature B is its diagonal.
 
-    Half the time of a first fit goes into compiling this, kernel by kernel: what can be worked out beforehand is.
+    Most of the time of a first fit goes into compiling this, kernel by kernel: what can be worked out before is.
     """
     import pymc as pm
     import pytensor.tensor as pt

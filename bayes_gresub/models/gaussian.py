@@ -28,13 +28,8 @@ from bayes_gresub.models.priors import (
     read_prior,
 )
 from bayes_gresub.models.reference import HierarchicalNumbers, gaussian_inputs
-from bayes_gresub.models.structures import (
-    CovarianceStructure,
-    GaussianDraws,
-    NormalInverseWishartLaw,
-    Statistics,
-    structure,
-)
+from bayes_gresub.models.structure_parts import GaussianDraws, NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.structures import CovarianceStructure, structure
 from bayes_gresub.progress import ticking
 from bayes_gresub.seeds import child
 
@@ -225,7 +220,7 @@ def _exact(
     c, d = law.centers.shape
     total = settings.chains * settings.draws
     noise = form.noise(np.random.default_rng(child(seed, 0)), law.dofs, c, d, total)
-    return container(form, form.draw(law, noise, many=True), units, (settings.chains, settings.draws))
+    return container(form, form.draw(law, noise), units, (settings.chains, settings.draws))
 
 
 def _by_gibbs(

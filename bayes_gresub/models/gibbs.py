@@ -9,7 +9,8 @@ import numpy as np
 
 from bayes_gresub.components import Floats
 from bayes_gresub.models.reference import HierarchicalNumbers
-from bayes_gresub.models.structures import CovarianceStructure, Noise, NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.structure_parts import Noise, NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.structures import CovarianceStructure
 
 _PROPOSAL_DOF = 5.0
 _NEWTON_STEPS = 12
@@ -83,7 +84,7 @@ def gibbs(
             strengths = np.repeat(np.exp(log_k)[:, None], c, axis=1)
             law = NormalInverseWishartLaw(center[:, None, :], strengths, dofs, scale)
             given = structure.posterior(law, statistics)
-            drawn, whitener = structure.draw(given, noise), structure.whitener(given, noise)
+            drawn, whitener = structure.draw_with_whitener(given, noise)
             precision = structure.precision(whitener)
             center = _center(precision, drawn.means, np.exp(log_k), prior.center_sd, others[0][:, inside])
             distance = (structure.whiten(whitener, drawn.means - center[:, None, :]) ** 2).sum(axis=(1, 2))

@@ -15,7 +15,8 @@ from bayes_gresub.models.gaussian import interruption, warn_of_few_points
 from bayes_gresub.models.nuts import Settings, nuts
 from bayes_gresub.models.priors import hierarchical_numbers, prior_coordinates, read_hierarchical
 from bayes_gresub.models.reference import HierarchicalNumbers, mixture_inputs
-from bayes_gresub.models.structures import CovarianceStructure, NormalInverseWishartLaw, structure
+from bayes_gresub.models.structure_parts import NormalInverseWishartLaw
+from bayes_gresub.models.structures import CovarianceStructure, structure
 from bayes_gresub.seeds import as_int, child
 
 

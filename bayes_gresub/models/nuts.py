@@ -78,9 +78,9 @@ def nuts(
     shapes = tuple((name, inputs.static_shape(name)) for name in sorted(inputs.arrays))
     whole = (*key, inputs.n_parts, shapes, backend)
     if backend == "nutpie":
-        model = _remembered(whole, lambda: _compile(build(inputs)))
+        model = _remembered(whole, lambda: _compile(_built(build, inputs)))
         return sample_nutpie(model.with_data(**inputs.arrays), settings, seed)
-    model = _remembered(whole, lambda: build(inputs))
+    model = _remembered(whole, lambda: _built(build, inputs))
     import pymc as pm
 
     with model:
@@ -136,6 +136,11 @@ def forget() -> None:
     _COMPILED.clear()
 
 
+def _built(build: Callable[[Inputs], Any], inputs: Inputs) -> Any:
+    with _quiet():
+        return build(inputs)
+
+
 def _compile(model: Any) -> Any:
     import nutpie
 
@@ -185,6 +190,8 @@ def _quiet() -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)
         warnings.filterwarnings("ignore", category=DeprecationWarning)
+        # Our matrices are small, and wheels of pip bring no BLAS.
+        warnings.filterwarnings("ignore", message="PyTensor could not link to a BLAS")
         # ArviZ wonders about chains that an interrupt cut short.
         warnings.filterwarnings("ignore", message="More chains")
         yield

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.models.coordinates import Coordinates, sample_coordinates
 from bayes_gresub.models.reference import HierarchicalNumbers
-from bayes_gresub.models.structures import CovarianceStructure, NormalInverseWishartLaw
+from bayes_gresub.models.structure_parts import NormalInverseWishartLaw
+from bayes_gresub.models.structures import CovarianceStructure
 
 
 class NormalInverseWishart(BaseEstimator):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.components import Floats, Ints
-from bayes_gresub.models.structures import CovarianceStructure, NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.structure_parts import NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.structures import CovarianceStructure
 from bayes_gresub.models.triangular import inverses, lower_triangular
 
 

@@ -6,69 +6,14 @@ Everything is batched over leading axes (draws, chains, data sets). Units and pr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from bayes_gresub.checks import check_name
 from bayes_gresub.components import Floats, Ints
+from bayes_gresub.models.structure_parts import GaussianDraws, Noise, NormalInverseWishartLaw, Statistics
 from bayes_gresub.models.triangular import inverses, lower_triangular
-
-
-@dataclass(frozen=True, eq=False)
-class Statistics:
-    """All that a Gaussian model sees of a sample.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (..., c)
-    means : ndarray of shape (..., c, d)
-    scatter : ndarray of shape (..., g, d, d), (..., g, d) or (..., g)
-        Sums of squares about the class means, as far as the structure needs them; g is 1 where classes share one.
-    """
-
-    counts: Floats
-    means: Floats
-    scatter: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class NormalInverseWishartLaw:
-    """The law of (means, covariances): Sigma_g ~ IW(dof_g, scale_g), mu_y | Sigma ~ N(center_y, Sigma / strength_y).
-
-    Attributes
-    ----------
-    centers : ndarray of shape (..., c, d)
-    strengths : ndarray of shape (..., c)
-    dofs : ndarray of shape (..., g)
-    scales : ndarray, like the scatter of `Statistics`
-    """
-
-    centers: Floats
-    strengths: Floats
-    dofs: Floats
-    scales: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Noise:
-    """Standard random numbers of one draw: `square_roots` of chi-squares, and normals for covariances and means."""
-
-    square_roots: Floats
-    below: Floats | None
-    means: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class GaussianDraws:
-    """Draws of the classes: `means` (..., c, d) and `spread`, whose product with its transpose is the covariance.
-
-    The spread has shape (..., g, d, d), (..., g, d) or (..., g).
-    """
-
-    means: Floats
-    spread: Floats
 
 
 class CovarianceStructure(ABC):
@@ -94,12 +39,13 @@ class CovarianceStructure(ABC):
         """Return the random numbers of `size` draws from a law with these dofs (g,)."""
 
     @abstractmethod
-    def draw(self, law: NormalInverseWishartLaw, noise: Noise, many: bool = False) -> GaussianDraws:
-        """Return draws from the law, one for each set of random numbers; `many` is quicker for thousands."""
+    def draw(self, law: NormalInverseWishartLaw, noise: Noise) -> GaussianDraws:
+        """Return draws from the law, one for each set of random numbers; made for thousands at once."""
 
-    @abstractmethod
-    def whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> Floats:
-        """Return the inverse, transposed, of the spread that `draw` makes of the same numbers."""
+    def draw_with_whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> tuple[GaussianDraws, Floats]:
+        """Return a few draws, and the inverses, transposed, of their spread."""
+        drawn = self.draw(law, noise)
+        return drawn, 1.0 / drawn.spread
 
     @abstractmethod
     def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
@@ -187,22 +133,25 @@ class Full(CovarianceStructure):
         below = rng.standard_normal((size, len(dofs), d * (d - 1) // 2))
         return Noise(roots, below, rng.standard_normal((size, c, d)))
 
-    def draw(self, law: NormalInverseWishartLaw, noise: Noise, many: bool = False) -> GaussianDraws:
+    def draw(self, law: NormalInverseWishartLaw, noise: Noise) -> GaussianDraws:
         r"""Return draws by Bartlett's decomposition.
 
         With A lower triangular, A_ii^2 chi-square with v - i degrees of freedom (i from 0) and standard normals
         below, A A' is Wishart(v, I). So with L L' the scale, :math:`\Sigma = T T'` for :math:`T = L A^{-\top}`.
         """
         lower = lower_triangular(noise.square_roots, noise.below)
-        inverse = inverses(lower) if many else np.linalg.inv(lower)
-        spread = np.linalg.cholesky(law.scales) @ inverse.swapaxes(-1, -2)
+        return self._about(law, noise, np.linalg.cholesky(law.scales) @ inverses(lower).swapaxes(-1, -2))
+
+    def draw_with_whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> tuple[GaussianDraws, Floats]:
+        """Return draws and L^(-T) A; for few matrices LAPACK's inverse is quicker."""
+        lower, factor = lower_triangular(noise.square_roots, noise.below), np.linalg.cholesky(law.scales)
+        drawn = self._about(law, noise, factor @ np.linalg.inv(lower).swapaxes(-1, -2))
+        return drawn, np.linalg.inv(factor).swapaxes(-1, -2) @ lower
+
+    @staticmethod
+    def _about(law: NormalInverseWishartLaw, noise: Noise, spread: Floats) -> GaussianDraws:
         moved = np.matmul(spread, noise.means[..., None])[..., 0]
         return GaussianDraws(law.centers + moved / np.sqrt(law.strengths)[..., None], spread)
-
-    def whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> Floats:
-        """Return L^(-T) A."""
-        lower = lower_triangular(noise.square_roots, noise.below)
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(law.scales)).swapaxes(-1, -2) @ lower)
 
     def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
         """Return T^(-1) v."""
@@ -278,15 +227,11 @@ class Diagonal(CovarianceStructure):
         roots = np.sqrt(rng.chisquare(dofs[:, None], size=(size, len(dofs), d)))
         return Noise(roots, None, rng.standard_normal((size, c, d)))
 
-    def draw(self, law: NormalInverseWishartLaw, noise: Noise, many: bool = False) -> GaussianDraws:
+    def draw(self, law: NormalInverseWishartLaw, noise: Noise) -> GaussianDraws:
         """Return draws; the variances are independent given the scale."""
         spread = np.sqrt(law.scales) / noise.square_roots
         means = law.centers + spread * noise.means / np.sqrt(law.strengths)[..., None]
         return GaussianDraws(means, spread)
-
-    def whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> Floats:
-        """Return inverse deviations."""
-        return np.asarray(noise.square_roots / np.sqrt(law.scales))
 
     def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
         """Return v over the deviations."""
@@ -347,15 +292,11 @@ class Spherical(CovarianceStructure):
         roots = np.sqrt(rng.chisquare(dofs, size=(size, len(dofs))))
         return Noise(roots, None, rng.standard_normal((size, c, d)))
 
-    def draw(self, law: NormalInverseWishartLaw, noise: Noise, many: bool = False) -> GaussianDraws:
+    def draw(self, law: NormalInverseWishartLaw, noise: Noise) -> GaussianDraws:
         """Return draws."""
         spread = np.sqrt(law.scales) / noise.square_roots
         means = law.centers + noise.means * (spread / np.sqrt(law.strengths))[..., None]
         return GaussianDraws(means, spread)
-
-    def whitener(self, law: NormalInverseWishartLaw, noise: Noise) -> Floats:
-        """Return the inverse deviation."""
-        return np.asarray(noise.square_roots / np.sqrt(law.scales))
 
     def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
         """Return v over the deviation."""

@@ -15,7 +15,8 @@ from bayes_gresub.models.gaussian import GaussianPosterior, container, interrupt
 from bayes_gresub.models.nuts import Settings, nuts
 from bayes_gresub.models.priors import Hierarchical, hierarchical_numbers, prior_coordinates, read_hierarchical
 from bayes_gresub.models.reference import HierarchicalNumbers, student_inputs
-from bayes_gresub.models.structures import CovarianceStructure, GaussianDraws, structure
+from bayes_gresub.models.structure_parts import GaussianDraws
+from bayes_gresub.models.structures import CovarianceStructure, structure
 
 
 class StudentTClasses(ClassModel):

@@ -574,7 +574,7 @@ class Drawn(Measure):
         )
 
     def sample(self, n, *, classifier=None, random_state=None):
-        raise NotImplementedError
+        raise AssertionError("a comparison draws no pairs")
 
     def expectation(self, loss, *, classifier=None, random_state=None):
         return MeasuredValue(0.0, 0.0)

@@ -297,7 +297,8 @@ def test_power_takes_the_lower_of_two_neighbours():
 
 def test_power_in_words_says_what_is_seen_and_missed_and_where_it_was_measured():
     text = power_in_words(35, 12)
-    assert text.startswith("With 35 points in 12 features this check sees in at least 8 of 10 samples: skew in all")
+    assert text.startswith("With 35 points in 12 features this check sees in at least 8 of 10 samples: ")
+    assert "skew in all features (gamma 2) (0.95)" in text
     assert "misses in most samples: " in text
     assert "two modes at +-1.5 in one feature (0.0" in text
     assert "(measured at 30 points in 10 and 20 features)" in text

@@ -18,7 +18,6 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.xdist_group("pymc"),
     pytest.mark.filterwarnings(r"ignore:\d of \d+ draws diverged"),  # With few points one in some thousand does.
-    pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS"),  # Which wheels of pip do not bring.
 ]
 
 COVARIANCES = ["full", "shared", "diagonal", "spherical"]
