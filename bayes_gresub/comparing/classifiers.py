@@ -228,7 +228,7 @@ def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state
         level,
         "equal-tailed credible interval from joint posterior draws",
         DIFFERENCE,
-        "the model and its prior hold",
+        one.draws_given,
     )
     below = stats.norm.cdf(-gaps / noise) if noise > 0 else (gaps < 0) + 0.5 * (gaps == 0)
     return ClassifierComparison((one, other), one.value - other.value, interval, None, float(np.mean(below)))

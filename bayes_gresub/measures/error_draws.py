@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.classifiers.inputs import Labels
+from bayes_gresub.components import Floats
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.models.posterior import error_variables, versions, wrapped
 
@@ -21,6 +22,10 @@ class ErrorDraws:
 
     classes: Labels
     attrs: Mapping[str, str]
+
+    def errors_twice(self, estimate: ErrorEstimate) -> Floats:
+        """Return the draws of an error twice, shape (2, draws): they have no noise of sampled points."""
+        return np.stack([np.asarray(estimate.draws)] * 2)
 
     def to_inference_data(self, estimate: ErrorEstimate) -> Any:
         """Return an `arviz.InferenceData` (or the `DataTree` of ArviZ 1) with error, class_errors and predicted."""

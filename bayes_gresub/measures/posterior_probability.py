@@ -87,6 +87,11 @@ class PosteriorProbability(SmoothedMeasure):
         self.class_prior = class_prior
         self.random_state = random_state
 
+    @property
+    def has_draws(self) -> bool:  # type: ignore[override]
+        """Whether `error` gives posterior draws: that is a matter of the posterior."""
+        return isinstance(self.posterior, Posterior) and self.posterior.has_draws
+
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
         self.posterior_ = fitted_posterior(self.posterior, sample, weighted, seed)
 

@@ -20,6 +20,9 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
 
     classes_: Labels
 
+    has_draws = False
+    """Whether `training_draws` gives any."""
+
     @abstractmethod
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, random_state: Seed = None

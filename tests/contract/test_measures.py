@@ -45,7 +45,7 @@ THREADED = [name for name in MEASURES if "n_jobs" in parameters(name)]
 UNIT_FREE = [name for name in MEASURES if not name.startswith("paper-")]
 # A posterior is a law of its own, sampled in `fit`: there are no points that it is centred at, hence no contributions
 # and no weights, and what is random in it is not what is random in `error`.
-POSTERIORS = [name for name in MEASURES if MEASURES[name].make().has_draws]
+POSTERIORS = [name for name in MEASURES if isinstance(MEASURES[name].make(), bg.Bayesian)]
 CENTRED = [name for name in MEASURES if name not in POSTERIORS]
 ADDITIVE_AND_CENTRED = [name for name in ADDITIVE if name in CENTRED]
 WITH_TOLERANCE = [name for name in MEASURES if "tol" in parameters(name)]

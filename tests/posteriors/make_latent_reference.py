@@ -53,7 +53,6 @@ def main():
         drawn = found.posterior["p"].values
         means = drawn.mean(axis=(0, 1))
         spread = drawn.mean(axis=1).std(axis=0, ddof=1) / 2
-        print(name, "largest standard error over chains", spread.max())
         answers[name] = {
             **case,
             "X": X.tolist(),

@@ -15,12 +15,9 @@ from torch import Tensor
 from bayes_gresub.posteriors.latent.softmax import Expectations
 
 _MOST_STEPS = 60
-_TOLERANCE = 1e-7
-"""Of the bound, relative; it is flat at the best q, so that it is more exact than q."""
-
 _LEAST_PRECISION = 1e-10
 _MEMORY = 6
-_CG_STEPS, _CG_TOLERANCE = 50, 1e-2
+_CG_STEPS, _CG_TOLERANCE = 50, 0.2
 
 
 class Gaussian(Protocol):
@@ -41,8 +38,8 @@ class Gaussian(Protocol):
 Q = TypeVar("Q", bound=Gaussian)
 
 
-def ascended(best: Q) -> Q:
-    """Return the best q that steps from this one find.
+def ascended(best: Q, tol: float) -> Q:
+    """Return the best q that steps from this one find, until a step changes the bound by less than `tol` of it.
 
     Steps of the precisions, whose wish depends on the variances that they lead to, converge slowly by themselves; they
     are mixed with those before so that what remains would vanish to first order (Anderson). Where mixing lowers the
@@ -55,7 +52,7 @@ def ascended(best: Q) -> Q:
         point = torch.cat([best.location.reshape(-1), best.precision.log().reshape(-1)])
         now = _at(best, past.mixed(point, step) if size == 1.0 else point + size * step)
         gain = float(now.bound - best.bound)
-        small = abs(gain) <= _TOLERANCE * abs(float(best.bound))
+        small = abs(gain) <= tol * abs(float(best.bound))
         if gain > 0 or small:
             best, size = now, min(1.0, 2 * size)
         elif len(past):

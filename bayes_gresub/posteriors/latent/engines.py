@@ -14,6 +14,9 @@ from bayes_gresub.posteriors.latent.inducing import Induced
 from bayes_gresub.posteriors.latent.kernels import LatentKernel
 from bayes_gresub.posteriors.latent.variational import FullRank
 
+EXACT = 1e-8
+"""The bound is flat at the best q, so that it is more exact than q."""
+
 
 class Engine(ABC):
     """An approximation of the latents of points x (n, d) that were seen with `counts` (n, c) of the labels."""
@@ -22,8 +25,8 @@ class Engine(ABC):
         self.kernel, self.x, self.counts = kernel, x, counts
 
     @abstractmethod
-    def ascend(self) -> Tensor:
-        """Fit to the kernel as it is, from the last fit on, and return the bound."""
+    def ascend(self, tol: float = EXACT) -> Tensor:
+        """Fit to the kernel as it is, from the last fit on, and return the bound, exact to `tol` of it."""
 
     @abstractmethod
     def surrogate(self) -> Tensor:
@@ -45,11 +48,11 @@ class Variational(Engine):
         super().__init__(kernel, x, counts)
         self.location, self.precision = _start(counts, kernel.n_latents)
 
-    def ascend(self) -> Tensor:
+    def ascend(self, tol: float = EXACT) -> Tensor:
         """Return the bound at the best q."""
         self.covariance = self.kernel(self.x)
         with torch.no_grad():
-            self.fit = ascended(FullRank(self.covariance.detach(), self.counts, self.location, self.precision))
+            self.fit = ascended(FullRank(self.covariance.detach(), self.counts, self.location, self.precision), tol)
         self.location, self.precision = self.fit.location, self.fit.precision
         return self.fit.bound
 
@@ -75,11 +78,11 @@ class Laplace(Engine):
         super().__init__(kernel, x, counts)
         self.start = counts.new_zeros((kernel.n_latents, len(x)))
 
-    def ascend(self) -> Tensor:
+    def ascend(self, tol: float = EXACT) -> Tensor:
         """Return the log evidence after Newton's method."""
         self.covariance = self.kernel(self.x)
         with torch.no_grad():
-            self.fit = laplace.mode(self.covariance.detach(), self.start, self.counts)
+            self.fit = laplace.mode(self.covariance.detach(), self.start, self.counts, tol)
         self.start = self.fit.alpha
         return self.fit.bound
 
@@ -108,13 +111,13 @@ class Inducing(Engine):
         _, self.precision = _start(counts, kernel.n_latents)
         self.location = counts.new_zeros((kernel.n_latents, len(points)))
 
-    def ascend(self) -> Tensor:
+    def ascend(self, tol: float = EXACT) -> Tensor:
         """Return the bound at the best q."""
         self.root = psd_safe_cholesky(self.kernel(self.points))
         self.a, self.variance = self._projected(self.x), self.kernel.variance()
         with torch.no_grad():
             start = Induced(self.a.detach(), self.variance.detach(), self.counts, self.location, self.precision)
-            self.fit = ascended(start)
+            self.fit = ascended(start, tol)
         self.location, self.precision = self.fit.location, self.fit.precision
         return self.fit.bound
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from bayes_gresub.components import Floats
 from bayes_gresub.posteriors.latent.engines import Engine
@@ -15,6 +15,9 @@ from bayes_gresub.posteriors.latent.kernels import AMPLITUDES, LENGTHSCALES
 
 _UNIT = 4.0
 """L-BFGS begins with a step of length 1: a quarter of a logarithm."""
+
+_ON_THE_WAY = 0.1
+"""Of the search's tolerance: how exact the bound must be before the end."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def learn(
 
     def objective(scaled: Floats) -> tuple[float, Floats]:
         put(scaled)
-        bound = engine.ascend()
+        bound = engine.ascend(_ON_THE_WAY * tol)
         kernel.zero_grad()
         engine.surrogate().backward()  # type: ignore[no-untyped-call]
         value, slopes = float(bound), []
@@ -82,13 +85,13 @@ def learn(
         return -value, -np.concatenate(slopes) / _UNIT
 
     start = _UNIT * np.concatenate([parameter.data.reshape(-1).cpu().numpy() for parameter, _, _ in chosen])
-    ends = [np.log(ends) * _UNIT for (_, _, ends), size in zip(chosen, sizes, strict=True) for _ in range(size)]
+    low, high = (np.repeat([_UNIT * np.log(ends[k]) for _, _, ends in chosen], sizes) for k in range(2))
     found = minimize(
         objective,
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=ends,
+        bounds=Bounds(low, high),
         callback=None if tick is None else lambda _: tick(),
         options={"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxls": 20},
     )

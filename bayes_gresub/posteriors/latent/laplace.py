@@ -19,7 +19,6 @@ from linear_operator.utils.cholesky import psd_safe_cholesky
 from torch import Tensor
 
 _MOST_STEPS = 100
-_TOLERANCE = 1e-9
 
 
 @dataclass
@@ -92,7 +91,7 @@ def _curved(p: Tensor, total: Tensor, f: Tensor) -> Tensor:
     return total * (p * f - p * (p * f).sum(dim=0))
 
 
-def mode(covariance: Tensor, start: Tensor, counts: Tensor) -> Mode:
+def mode(covariance: Tensor, start: Tensor, counts: Tensor, tol: float) -> Mode:
     """Return the mode by Newton's method, from a start (latents, n) of K^{-1} f on."""
     total = counts.sum(dim=1)
     alpha = start
@@ -114,7 +113,7 @@ def mode(covariance: Tensor, start: Tensor, counts: Tensor) -> Mode:
         gain = float(new_height - height)
         if gain > 0:
             alpha, f, height = new_alpha, new_f, new_height
-        if gain <= _TOLERANCE * abs(float(height)):
+        if gain <= tol * abs(float(height)):
             break
     p = _probabilities(f)
     e, root, log_det = _factors(covariance, p, total)
@@ -152,7 +151,7 @@ def slope_of_bound(covariance: Tensor, found: Mode, counts: Tensor) -> Tensor:
 
 
 def predicted(found: Mode, across: Tensor, prior_variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Return means (latents, m) and roots of covariances (m, latents, latents) at points with `across` (latents, n, m)."""
+    """Return means (latents, m) and roots of covariances (m, latents, latents), `across` being (latents, n, m)."""
     mean = (across.transpose(1, 2) @ found.alpha[:, :, None])[:, :, 0]
     projected = found.e @ across
     variance = (prior_variance - (across * projected).sum(dim=1)).clamp_min(0)

@@ -16,8 +16,11 @@ from scipy.stats import qmc
 from torch import Tensor
 
 N_HERMITE = 100
-N_FIT = 256
-"""Nodes while fitting; more are used for probabilities."""
+N_FIT = 128
+"""Nodes of a point while fitting; more are used for probabilities."""
+
+N_STRETCHES = 64
+"""Points have different nodes while fitting, 64 sets in turn, so that their errors do not add up in the bound."""
 
 _CHUNK = 4_000_000
 """Numbers held at once."""
@@ -60,25 +63,29 @@ def expected_log_likelihood(mean: Tensor, variance: Tensor, counts: Tensor) -> E
     """
     total = counts.sum(dim=1)
     if len(mean) == 1:
-        nodes, weights = _hermite()
+        nodes, weights = (one.to(mean.device) for one in _hermite())
         f = mean[0, :, None] + variance[0, :, None].clamp_min(0).sqrt() * nodes
         p = torch.sigmoid(f)
         value = counts[:, 1] * mean[0] - total * (torch.nn.functional.softplus(f) @ weights)
         slope = counts[:, 1] - total * (p @ weights)
         curvature = total * ((p * (1 - p)) @ weights)
         return Expectations(value, slope[None], curvature[None], curvature[:, None, None])
-    nodes = _sobol(len(mean), N_FIT)
+    stretches = _stretches(len(mean)).to(mean.device)
     log_sum, first, crossed, products = [], [], [], []
-    rows = max(1, _CHUNK // nodes.numel())
+    rows = max(1, _CHUNK // stretches[0].numel())
     deviation = variance.clamp_min(1e-12).sqrt()
     for begin in range(0, mean.shape[1], rows):
         some = slice(begin, begin + rows)
+        nodes = stretches[torch.arange(begin, begin + mean.T[some].shape[0], device=mean.device) % N_STRETCHES]
         f = mean.T[some, :, None] + deviation.T[some, :, None] * nodes
-        log_sum.append(torch.logsumexp(f, dim=1).mean(dim=1))
-        p = torch.softmax(f, dim=1)
+        largest = f.amax(dim=1, keepdim=True)
+        p = torch.exp(f - largest)
+        together = p.sum(dim=1, keepdim=True)
+        log_sum.append((largest + together.log()).mean(dim=(1, 2)))
+        p = p / together
         first.append(p.mean(dim=2))
         crossed.append((p * nodes).mean(dim=2))
-        products.append(p @ p.transpose(1, 2) / nodes.shape[1])
+        products.append(p @ p.transpose(1, 2) / N_FIT)
     p = torch.cat(first)
     value = (counts.T * mean).sum(dim=0) - total * torch.cat(log_sum)
     curvature = total * torch.cat(crossed).T / deviation
@@ -96,11 +103,11 @@ def expected_softmax(mean: Tensor, spread: Tensor) -> Tensor:
         Standard deviations, or lower triangular roots of the covariances.
     """
     if len(mean) == 1:
-        nodes, weights = _hermite()
+        nodes, weights = (one.to(mean.device) for one in _hermite())
         deviation = spread if spread.ndim == 2 else spread[:, :, 0].T
         p = torch.sigmoid(mean[0, :, None] + deviation[0, :, None] * nodes) @ weights
         return torch.stack([1 - p, p], dim=1)
-    nodes = _sobol(len(mean), 1024 if len(mean) <= 5 else 2048)
+    nodes = _sobol(len(mean), 1024 if len(mean) <= 5 else 2048).to(mean.device)
     rows, found = max(1, _CHUNK // nodes.numel()), []
     for begin in range(0, mean.shape[1], rows):
         some = slice(begin, begin + rows)
@@ -113,6 +120,14 @@ def expected_softmax(mean: Tensor, spread: Tensor) -> Tensor:
 def _hermite() -> tuple[Tensor, Tensor]:
     nodes, weights = np.polynomial.hermite_e.hermegauss(N_HERMITE)
     return torch.as_tensor(nodes), torch.as_tensor(weights / weights.sum())
+
+
+@lru_cache(maxsize=16)
+def _stretches(latents: int) -> Tensor:
+    """Return nodes (N_STRETCHES, latents, N_FIT): stretches of one Sobol' sequence, and their opposites."""
+    half = ndtri(qmc.Sobol(latents, seed=np.random.default_rng(0)).random(N_STRETCHES * N_FIT // 2))
+    sets = half.reshape(N_STRETCHES, N_FIT // 2, latents).transpose(0, 2, 1)
+    return torch.as_tensor(np.concatenate([sets, -sets], axis=2))
 
 
 @lru_cache(maxsize=32)

@@ -50,9 +50,10 @@ class FullRank:
 
     def newton_step(self) -> Tensor:
         """Return the step of a."""
+        of_q = self.covariance - self.half.transpose(1, 2) @ self.half
 
         def smooth(rest: Tensor) -> tuple[Tensor, Tensor]:
-            z = _times(self.covariance, rest) - _times(self.half.transpose(1, 2), _times(self.half, rest))
+            z = _times(of_q, rest)
             return z, rest - self.precision * z
 
         hessian = self.expectations.hessian
@@ -70,7 +71,7 @@ class FullRank:
     def predicted(self, across: Tensor, prior_variance: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and deviations (latents, m) at points with covariances `across` (latents, n, m) to the data."""
         half = torch.linalg.solve_triangular(self.root, self.scale[:, :, None] * across, upper=False)
-        mean = _times(across.transpose(1, 2), self.location)
+        mean = _times(across, self.location)
         return mean, (prior_variance - (half**2).sum(dim=1)).clamp_min(0).sqrt()
 
     def drawn(self, prior: Tensor, noise: Tensor) -> Tensor:
@@ -83,5 +84,6 @@ class FullRank:
         return self.mean[:, :, None] + prior - self.covariance @ (scale * gap)
 
 
-def _times(matrices: Tensor, vectors: Tensor) -> Tensor:
-    return (matrices @ vectors[:, :, None])[:, :, 0]
+def _times(symmetric: Tensor, vectors: Tensor) -> Tensor:
+    # From the left, which goes through the rows as they lie in memory: up to five times as fast.
+    return (vectors[:, None, :] @ symmetric)[:, 0]
