@@ -77,6 +77,8 @@ class ErrorEstimate:
         What `to_inference_data` is made of, where there is a posterior; it is not kept by `to_dict`.
     draws_given : str
         What posterior draws, and intervals of them, assume.
+    interval_name : str
+        What intervals of posterior draws are called.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class ErrorEstimate:
     exact_sd: float | None = None
     posterior: Any = None
     draws_given: str = "the model and its prior hold"
+    interval_name: str = "credible interval"
 
     @property
     def value(self) -> float:
@@ -260,7 +263,7 @@ class ErrorEstimate:
             float(low),
             float(high),
             level,
-            f"{method or 'equal-tailed'} credible interval",
+            f"{method or 'equal-tailed'} {self.interval_name}",
             self.estimand,
             self.draws_given,
         )
@@ -311,6 +314,7 @@ class ErrorEstimate:
             "draws_std_error": self.draws_std_error,
             "exact_sd": self.exact_sd,
             "draws_given": self.draws_given,
+            "interval_name": self.interval_name,
         }
 
     @classmethod
@@ -334,6 +338,7 @@ class ErrorEstimate:
             draws_std_error=data["draws_std_error"],
             exact_sd=data["exact_sd"],
             draws_given=data["draws_given"],
+            interval_name=data["interval_name"],
         )
 
     def to_json(self) -> str:

@@ -226,7 +226,7 @@ def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state
         float(low) - margin,
         float(high) + margin,
         level,
-        "equal-tailed credible interval from joint posterior draws",
+        f"equal-tailed {one.interval_name} from joint posterior draws",
         DIFFERENCE,
         one.draws_given,
     )

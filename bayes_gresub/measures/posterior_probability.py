@@ -19,10 +19,11 @@ from bayes_gresub.posteriors import KNN, Posterior, as_posterior
 from bayes_gresub.readings import with_prior
 from bayes_gresub.seeds import POSTERIOR, Seed, child
 
-IN_SAMPLE = (
-    "in-sample: given the training points and the learned length-scales and amplitudes; that the classifier was "
-    "trained on the same points is not accounted for"
-)
+IN_SAMPLE = {
+    "interval_name": "in-sample credible interval",
+    "draws_given": "in-sample: given the training points and the learned length-scales and amplitudes; that the "
+    "classifier was trained on the same points is not accounted for",
+}
 
 
 class PosteriorProbability(SmoothedMeasure):
@@ -127,8 +128,8 @@ class PosteriorProbability(SmoothedMeasure):
         attrs = {"model": describe(self.posterior_), "seed": str(seed.entropy)}
         return {
             "confusion_draws": confusions,
-            "draws_given": IN_SAMPLE,
             "posterior": ErrorDraws(self.classes_, attrs),
+            **IN_SAMPLE,
         }
 
     def _before_judging(self, classifier: Any) -> None:

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from bayes_gresub.checks import check_name, check_whole, warn_user
 from bayes_gresub.components import Floats
 from bayes_gresub.posteriors.base import Posterior
+from bayes_gresub.posteriors.latent.merging import Merged, merged
 from bayes_gresub.progress import ticking
 from bayes_gresub.seeds import Seed, as_int, seed_sequence
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import torch
 
     from bayes_gresub.posteriors.latent.engines import Engine
+    from bayes_gresub.posteriors.latent.evidence import Learned
 
 AMPLITUDE_PRIOR = (4.0, 3.0)
 """Median, and deviation of the logarithm, of a log-normal law; chosen in benchmarks/results/gp_prior.md."""
@@ -49,9 +51,10 @@ class GaussianProcess(Posterior):
 
     in features of mean 0 and deviation 1; the expectation is under the posterior of the latents, which is approximated
     by a Gaussian, and length-scales and amplitudes are those of the largest (bound on the) evidence, times weak
-    priors: log-normal about :math:`\sqrt d` for length-scales (deviation of the logarithm 1) and about 4 for amplitudes
-    (3). With a tighter prior of amplitudes, or a larger one, error estimates differ; this one was chosen by held-out log
-    loss on nine sets of data. Without any, amplitudes of classes that do not overlap grow without bound.
+    priors: log-normal about :math:`\sqrt d` for length-scales (deviation of the logarithm 1) and about 4 for
+    amplitudes (3). The latter was chosen by held-out log loss on nine sets of data, where tighter ones are worse. It
+    matters: larger amplitudes give smaller error estimates, and without a prior those of classes that do not overlap
+    grow without end.
 
     Parameters
     ----------
@@ -59,8 +62,9 @@ class GaussianProcess(Posterior):
         "normalized" ties the amplitude to :math:`(2\pi\ell^2)^{-d/2}`, as the paper prints it. That constant is the
         variance of the latents: beyond a few features it is so small that all probabilities are 1/c.
     approximation : "variational" or "laplace"
-        The Gaussian nearest in Kullback-Leibler divergence, within 0.005 of the exact probabilities; or the one at
-        the mode, which is cheaper and under-confident by 0.02 to 0.07.
+        The Gaussian nearest in Kullback-Leibler divergence, whose probabilities are 0.005 from the exact ones on
+        average; or the one at the mode, which is cheaper and under-confident: by 0.05 at an amplitude of 5, and by
+        0.2 at 100.
     shared : bool, default False
         One length-scale and amplitude for all classes. (Two classes always have the same: data see their sum.)
     lengthscale, amplitude : float or sequence of one per class, optional
@@ -77,7 +81,7 @@ class GaussianProcess(Posterior):
     progress : bool, default False
         Show the steps.
     random_state : int, SeedSequence or None
-        For choosing inducing points.
+        For choosing inducing points; nothing else is random.
 
     Attributes
     ----------
@@ -133,44 +137,42 @@ class GaussianProcess(Posterior):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, random_state: Seed = None
     ) -> Self:
-        """Learn from the sample; weights count points, as if they had been given that often."""
+        """Learn from the sample; weights count points, as if they had been given that often.
+
+        `random_state` is for a process that was given none of its own.
+        """
         import torch
 
         self._check_parameters()
         device = self._checked_device()
-        points, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
+        seed = seed_sequence(random_state if self.random_state is None else self.random_state)
+        points, labels = validate_data(self, _flat(X), y, dtype=np.float64)
         check_classification_targets(labels)
-        points = points.reshape(len(points), -1)
         weights = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
-        self.classes_, codes = np.unique(labels[kept], return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, codes = np.unique(labels[kept], return_inverse=True)
+        if len(classes) < 2:
             raise ValueError(
-                f"GaussianProcess needs points of at least two classes; got 1 class, {self.classes_.tolist()!r}."
+                f"GaussianProcess needs points of at least two classes; got 1 class, {classes.tolist()!r}."
             )
-        self._merge(points[kept], codes, weights[kept])
-        seed = seed_sequence(self.random_state if random_state is None else random_state)
-        x, counts = (torch.as_tensor(one, device=device) for one in (self._units, self._counts))
-        self._engine = self._learn(x, counts, seed)
+        given = {name: self._given(name, len(classes)) for name in ("lengthscale", "amplitude")}
+        data = merged(points[kept], codes, weights[kept], len(classes))
+        with torch.inference_mode(False), torch.enable_grad():
+            engine, found = self._learn(data, given, seed, device)
+        kernel = engine.kernel
+        self.classes_, self._data, self._engine = classes, data, engine
         self._training: Floats | None = None
+        self.elbo_, self.n_iter_ = found.bound, found.n_iter
+        self.lengthscales_, self.amplitudes_ = (
+            np.broadcast_to(one.detach().cpu().numpy(), len(classes)).copy()
+            for one in (kernel.lengthscales, kernel.amplitudes)
+        )
         return self
 
-    def _merge(self, points: Floats, codes: np.ndarray, weights: Floats) -> None:
-        """Keep different points only, with the weight that each class has there; and the units of features."""
-        different, group = np.unique(points, axis=0, return_inverse=True)
-        counts = np.zeros((len(different), len(self.classes_)))
-        np.add.at(counts, (group.ravel(), codes), weights)
-        total = counts.sum(axis=1)
-        share = total / total.sum()
-        self._origin = share @ different
-        centered = different - self._origin
-        deviation = np.sqrt(share @ centered**2)
-        # Rounding leaves a constant feature a deviation; it tells nothing.
-        varies = deviation > 1e-12 * np.abs(different).max(axis=0)
-        self._scale = np.where(varies, deviation, np.inf)
-        self._units, self._counts, self._group_of = centered / self._scale, counts, group.ravel()
-
-    def _learn(self, x: torch.Tensor, counts: torch.Tensor, seed: np.random.SeedSequence) -> Engine:
+    def _learn(
+        self, data: Merged, given: dict[str, Floats | None], seed: np.random.SeedSequence, device: torch.device
+    ) -> tuple[Engine, Learned]:
+        import torch
         from linear_operator.utils.errors import NanError, NotPSDError
         from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
@@ -178,36 +180,35 @@ class GaussianProcess(Posterior):
         from bayes_gresub.posteriors.latent.evidence import LogNormal, learn
         from bayes_gresub.posteriors.latent.kernels import LatentKernel
 
-        c, d = counts.shape[1], x.shape[1]
-        kernel = LatentKernel(c, d, normalized=self.kernel == "normalized", shared=self.shared).to(self.device)
-        prior_lengthscale, prior_amplitude = LogNormal(np.sqrt(d), 1.0), LogNormal(*AMPLITUDE_PRIOR)
-        kernel.start(
-            self._given(self.lengthscale, "lengthscale", kernel.n_kernels, prior_lengthscale.median),
-            self._given(self.amplitude, "amplitude", kernel.n_kernels, prior_amplitude.median),
-        )
-        inducing = self._inducing(x, kernel.n_latents, seed)
-        if inducing is not None:
-            engine: Engine = Inducing(kernel, x, counts, inducing)
+        x, counts = (torch.as_tensor(one, device=device) for one in (data.units, data.counts))
+        (n, c), d = counts.shape, data.n_varying
+        kernel = LatentKernel(c, d, normalized=self.kernel == "normalized", shared=self.shared).to(device)
+        priors = {"lengthscale": LogNormal(np.sqrt(d), 1.0), "amplitude": LogNormal(*AMPLITUDE_PRIOR)}
+        starts = {name: priors[name].median if one is None else one[: kernel.n_kernels] for name, one in given.items()}
+        kernel.start(**starts)
+        centers = self._inducing(data.units, kernel.n_latents, seed)
+        if centers is not None:
+            engine: Engine = Inducing(kernel, x, counts, torch.as_tensor(centers, device=device))
         else:
             engine = (Laplace if self.approximation == "laplace" else Variational)(kernel, x, counts)
-        free = {
-            "lengthscale": self.lengthscale is None,
-            "amplitude": self.amplitude is None and self.kernel != "normalized",
-        }
-        threads = 1 if kernel.n_latents * len(x) ** 2 <= _FOR_ONE_THREAD else None
+        learned = {name: priors[name] if given[name] is None else None for name in given}
+        if self.kernel == "normalized":
+            learned["amplitude"] = None
+        threads = 1 if kernel.n_latents * n**2 <= _FOR_ONE_THREAD else None
         with threadpool_limits(threads), ticking(None, "length-scales", self.progress, "step") as tick:
             try:
-                found = learn(engine, free, prior_lengthscale, prior_amplitude, self.tol, self.max_iter, tick)
+                found = learn(engine, learned["lengthscale"], learned["amplitude"], self.tol, self.max_iter, tick)
             except (LinAlgError, NotPSDError, NanError) as error:
                 raise RuntimeError(
-                    f"a covariance matrix of {len(x)} points could not be factored, also with more jitter, at "
+                    f"a covariance matrix of {n} points could not be factored, also with more jitter, at "
                     f"length-scales {kernel.lengthscales.tolist()} and amplitudes {kernel.amplitudes.tolist()}. "
                     "Give a lengthscale, or drop points that nearly coincide."
                 ) from error
         if not found.converged:
             warn_user(
-                f"the search for length-scales stopped after max_iter={self.max_iter} steps, before the bound settled "
-                f"to tol={self.tol:g}. Raise max_iter.",
+                f"the search for length-scales stopped after {found.n_iter} steps (max_iter={self.max_iter}), before "
+                f"the bound settled to tol={self.tol:g}. Raise max_iter or tol; a smaller amplitude helps, if you gave "
+                "one.",
                 ConvergenceWarning,
             )
         largest = float(kernel.variance().detach().max())
@@ -216,59 +217,59 @@ class GaussianProcess(Posterior):
                 f"with {d} features the normalized kernel gives latents a variance of {largest:.2g}: probabilities "
                 f"collapse to 1/{c} everywhere. Use kernel='rbf'."
             )
-        self.elbo_, self.n_iter_ = found.bound, found.n_iter
-        self.lengthscales_ = np.broadcast_to(kernel.lengthscales.detach().cpu().numpy(), c).copy()
-        self.amplitudes_ = np.broadcast_to(kernel.amplitudes.detach().cpu().numpy(), c).copy()
-        return engine
+        return engine, found
 
-    def _given(self, value: Any, name: str, n_kernels: int, default: float) -> Floats:
+    def _given(self, name: str, c: int) -> Floats | None:
+        """Return a length-scale or amplitude for every class, or None where it is to be learned."""
+        value = getattr(self, name)
         if value is None:
-            return np.full(n_kernels, default)
-        given = np.asarray(value, dtype=float)
-        c = len(self.classes_)
-        if given.shape not in ((), (c,)) or not (np.isfinite(given) & (given > 0)).all():
+            return None
+        try:
+            numbers = np.asarray(value)
+            fits = numbers.dtype.kind in "iuf" and numbers.shape in ((), (c,)) and bool((numbers > 0).all())
+            fits = fits and bool(np.isfinite(numbers).all())
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
             raise ValueError(f"{name} must be a number above 0, or one for each of {c} classes; got {value!r}.")
-        if given.ndim and n_kernels < c and np.ptp(given):
+        if (self.shared or c == 2) and np.ptp(numbers):
             what = "shared=True" if self.shared else "two classes"
             raise ValueError(f"{name} must be the same for all classes with {what}; got {value!r}.")
-        return given if given.ndim and n_kernels == c else np.full(n_kernels, given.ravel()[0])
+        return np.broadcast_to(numbers.astype(float), c).copy()
 
-    def _inducing(self, x: torch.Tensor, latents: int, seed: np.random.SeedSequence) -> torch.Tensor | None:
-        n = len(x)
-        wanted = self.n_inducing
+    def _inducing(self, units: Floats, latents: int, seed: np.random.SeedSequence) -> Floats | None:
+        n, wanted = len(units), self.n_inducing
         if wanted == "auto":
             too_large = self.approximation == "variational" and latents * n**3 > _MOST_EXACT
             wanted = _N_INDUCING if too_large else None
         if wanted is None or int(wanted) >= n:
             return None
-        import torch
         from sklearn.cluster import KMeans
 
-        centers = KMeans(int(wanted), n_init=1, random_state=as_int(seed)).fit(self._units).cluster_centers_
-        return torch.as_tensor(centers, device=self.device)
+        return np.asarray(KMeans(int(wanted), n_init=1, random_state=as_int(seed)).fit(units).cluster_centers_)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return P(y | x) at the rows of X, shape (m, c)."""
         check_is_fitted(self)
-        points = validate_data(self, X, dtype=np.float64, allow_nd=True, reset=False)
-        return self._proba((points.reshape(len(points), -1) - self._origin) / self._scale)
+        return self._proba(self._data.in_units(validate_data(self, _flat(X), dtype=np.float64, reset=False)))
 
     def training_proba(self) -> Floats:
         """Return P(y | X_i) at the training points, those of weight 0 left out."""
         check_is_fitted(self)
         if self._training is None:
-            self._training = self._proba(self._units)[self._group_of]
-        return self._training
+            self._training = self._proba(self._data.units)[self._data.group]
+        return self._training.copy()
 
     def training_draws(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Return joint draws of P(y | X_i) at those points in blocks (draws, n, c), n draws in all.
 
-        They are given the learned length-scales and amplitudes.
+        They are given the learned length-scales and amplitudes. What inducing points do not explain is drawn
+        independently at every point.
         """
         import torch
 
         check_is_fitted(self)
-        latents, points = self._engine.kernel.n_latents, len(self._units)
+        latents, points = self._engine.kernel.n_latents, len(self._data.units)
         at_once = max(1, _DRAWS_AT_ONCE // (points * len(self.classes_)))
         for begin in range(0, n, at_once):
             shape = (latents, points, min(at_once, n - begin))
@@ -276,11 +277,10 @@ class GaussianProcess(Posterior):
             with torch.no_grad():
                 f = self._engine.draw(noise, more)
                 if latents == 1:
-                    p = torch.sigmoid(f[0])
-                    proba = torch.stack([1 - p, p], dim=2)
+                    proba = torch.sigmoid(torch.stack([-f[0], f[0]], dim=2))
                 else:
                     proba = torch.softmax(f, dim=0).permute(1, 2, 0)
-            yield proba.transpose(0, 1)[:, self._group_of].cpu().numpy()
+            yield proba.transpose(0, 1)[:, self._data.group].cpu().numpy()
 
     def _proba(self, units: Floats) -> Floats:
         import torch
@@ -305,10 +305,10 @@ class GaussianProcess(Posterior):
 
         try:
             device = torch.device(self.device)
-            torch.zeros(1, device=device)
-        except (RuntimeError, AssertionError, TypeError) as error:
+            torch.zeros(1, dtype=torch.float64, device=device).cpu()
+        except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
             raise ValueError(
-                f"device must be one that torch can use here, such as 'cpu'; got {self.device!r} ({error})."
+                f"device must be one that torch can use here in double precision, such as 'cpu'; got {self.device!r}."
             ) from error
         return device
 
@@ -316,6 +316,9 @@ class GaussianProcess(Posterior):
         check_name(self.kernel, ("rbf", "normalized"), "kernel")
         check_name(self.approximation, ("variational", "laplace"), "approximation")
         check_whole(self.max_iter, "max_iter", 1)
+        for name in ("shared", "progress"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}.")
         if isinstance(self.tol, bool) or not isinstance(self.tol, int | float | np.number) or not 0 < self.tol < 1:
             raise ValueError(f"tol must be a relative change between 0 and 1; got {self.tol!r}.")
         if isinstance(self.n_inducing, str) and self.n_inducing != "auto":
@@ -326,3 +329,8 @@ class GaussianProcess(Posterior):
                 raise ValueError("there are inducing points for approximation='variational' only; got n_inducing.")
         if self.kernel == "normalized" and self.amplitude is not None:
             raise ValueError("kernel='normalized' sets the amplitude itself; give no amplitude, or use kernel='rbf'.")
+
+
+def _flat(X: Any) -> Any:
+    """Return images and the like as rows."""
+    return np.reshape(X, (len(X), -1)) if np.ndim(X) > 2 else X

@@ -25,7 +25,9 @@ def test_estimate_has_draws(sample):
     assert abs(estimate.draws.mean() - estimate.value) < 4.5 * error + 1e-3
     low, high = estimate.interval()
     assert low < estimate.value < high
-    assert "in-sample" in estimate.interval().assumptions
+    assert estimate.interval().method == "equal-tailed in-sample credible interval"
+    assert "in-sample: given the training points" in estimate.interval().assumptions
+    assert "in-sample credible interval" in repr(estimate)
     assert 0 < estimate.probability_below(0.1) < 1
     again = measure.error(classifier)
     np.testing.assert_array_equal(again.draws, estimate.draws)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bayes_gresub.posteriors.latent.softmax import Expectations
 
-_MOST_STEPS = 60
+_MOST_STEPS = 200
 _LEAST_PRECISION = 1e-10
 _MEMORY = 6
 _CG_STEPS, _CG_TOLERANCE = 50, 0.2
@@ -38,8 +38,8 @@ class Gaussian(Protocol):
 Q = TypeVar("Q", bound=Gaussian)
 
 
-def ascended(best: Q, tol: float) -> Q:
-    """Return the best q that steps from this one find, until a step changes the bound by less than `tol` of it.
+def ascended(best: Q, tol: float) -> tuple[Q, bool]:
+    """Return the best q that steps from this one find, and whether a step changed the bound by less than `tol` of it.
 
     Steps of the precisions, whose wish depends on the variances that they lead to, converge slowly by themselves; they
     are mixed with those before so that what remains would vanish to first order (Anderson). Where mixing lowers the
@@ -60,8 +60,8 @@ def ascended(best: Q, tol: float) -> Q:
         else:
             size /= 2
         if small or size < 1e-6:
-            break
-    return best
+            return best, small
+    return best, False
 
 
 def _at(q: Q, point: Tensor) -> Q:

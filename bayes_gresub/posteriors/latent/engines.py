@@ -21,6 +21,9 @@ EXACT = 1e-8
 class Engine(ABC):
     """An approximation of the latents of points x (n, d) that were seen with `counts` (n, c) of the labels."""
 
+    converged: bool
+    """Whether the last fit settled."""
+
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
         self.kernel, self.x, self.counts = kernel, x, counts
 
@@ -47,13 +50,16 @@ class Variational(Engine):
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
         super().__init__(kernel, x, counts)
         self.location, self.precision = _start(counts, kernel.n_latents)
+        self.mean = self.location
 
     def ascend(self, tol: float = EXACT) -> Tensor:
         """Return the bound at the best q."""
         self.covariance = self.kernel(self.x)
         with torch.no_grad():
-            self.fit = ascended(FullRank(self.covariance.detach(), self.counts, self.location, self.precision), tol)
-        self.location, self.precision = self.fit.location, self.fit.precision
+            covariance = self.covariance.detach()
+            location = _carried(self.location, self.mean, covariance)
+            self.fit, self.converged = ascended(FullRank(covariance, self.counts, location, self.precision), tol)
+        self.location, self.precision, self.mean = self.fit.location, self.fit.precision, self.fit.mean
         return self.fit.bound
 
     def surrogate(self) -> Tensor:
@@ -76,14 +82,15 @@ class Laplace(Engine):
 
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
         super().__init__(kernel, x, counts)
-        self.start = counts.new_zeros((kernel.n_latents, len(x)))
+        self.start = self.mean = counts.new_zeros((kernel.n_latents, len(x)))
 
     def ascend(self, tol: float = EXACT) -> Tensor:
         """Return the log evidence after Newton's method."""
         self.covariance = self.kernel(self.x)
         with torch.no_grad():
-            self.fit = laplace.mode(self.covariance.detach(), self.start, self.counts, tol)
-        self.start = self.fit.alpha
+            covariance = self.covariance.detach()
+            self.fit = laplace.mode(covariance, _carried(self.start, self.mean, covariance), self.counts, tol)
+        self.start, self.mean, self.converged = self.fit.alpha, self.fit.f, self.fit.converged
         return self.fit.bound
 
     def surrogate(self) -> Tensor:
@@ -117,7 +124,7 @@ class Inducing(Engine):
         self.a, self.variance = self._projected(self.x), self.kernel.variance()
         with torch.no_grad():
             start = Induced(self.a.detach(), self.variance.detach(), self.counts, self.location, self.precision)
-            self.fit = ascended(start, tol)
+            self.fit, self.converged = ascended(start, tol)
         self.location, self.precision = self.fit.location, self.fit.precision
         return self.fit.bound
 
@@ -142,3 +149,10 @@ def _start(counts: Tensor, latents: int) -> tuple[Tensor, Tensor]:
     total = counts.sum(dim=1)
     share = 1.0 / counts.shape[1]
     return counts.new_zeros((latents, len(counts))), (total * share * (1 - share)).expand(latents, -1).clone()
+
+
+def _carried(location: Tensor, mean: Tensor, covariance: Tensor) -> Tensor:
+    """Return the a of another kernel's fit as a start for this one: about its means are kept, K a, not a itself."""
+    kept = (location * mean).sum(dim=1)
+    now = (location * (location[:, None, :] @ covariance)[:, 0]).sum(dim=1)
+    return location * torch.where(now > 0, kept / now, 1.0)[:, None]

@@ -12,9 +12,8 @@ from torch import Tensor
 _JITTER = 1e-8
 """On the diagonal, relative to the amplitude."""
 
-LENGTHSCALES = (1e-2, 1e3)
-AMPLITUDES = (1e-3, 1e4)
-"""Bounds of what is learned; features have unit deviation."""
+_NORMALIZED = (1e-12, 1e4)
+"""Least and greatest amplitude of the normalized kernel, which otherwise overflows with many features."""
 
 
 class LatentKernel(torch.nn.Module):
@@ -49,7 +48,7 @@ class LatentKernel(torch.nn.Module):
     def start(self, lengthscale: Any, amplitude: Any) -> None:
         """Set length-scales and amplitudes, one or one for each kernel."""
         for parameter, value in ((self.base.raw_lengthscale, lengthscale), (self.scaled.raw_outputscale, amplitude)):
-            given = torch.as_tensor(value, dtype=parameter.dtype).expand(self.n_kernels)
+            given = torch.as_tensor(value, dtype=parameter.dtype, device=parameter.device).expand(self.n_kernels)
             parameter.data = given.log().reshape(parameter.shape).clone()
 
     @property
@@ -61,7 +60,8 @@ class LatentKernel(torch.nn.Module):
     def amplitudes(self) -> Tensor:
         """Return the amplitudes (kernels,): prior variances of the latents of classes."""
         if self.normalized:
-            return (2 * math.pi * self.lengthscales**2) ** (-self.n_features / 2)
+            logarithms = -0.5 * self.n_features * (2 * math.pi * self.lengthscales**2).log()
+            return logarithms.clamp(*(math.log(end) for end in _NORMALIZED)).exp()
         return self.scaled.outputscale.reshape(-1)
 
     def forward(self, x: Tensor, other: Tensor | None = None) -> Tensor:

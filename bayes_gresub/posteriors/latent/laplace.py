@@ -43,6 +43,7 @@ class Mode:
     root: Tensor | None
     log_det: Tensor
     bound: Tensor
+    converged: bool
 
 
 def _probabilities(f: Tensor) -> Tensor:
@@ -113,11 +114,12 @@ def mode(covariance: Tensor, start: Tensor, counts: Tensor, tol: float) -> Mode:
         gain = float(new_height - height)
         if gain > 0:
             alpha, f, height = new_alpha, new_f, new_height
-        if gain <= tol * abs(float(height)):
+        converged = gain <= tol * abs(float(height))
+        if converged:
             break
     p = _probabilities(f)
     e, root, log_det = _factors(covariance, p, total)
-    return Mode(f, alpha, p, e, root, log_det, height - 0.5 * log_det)
+    return Mode(f, alpha, p, e, root, log_det, height - 0.5 * log_det, converged)
 
 
 def slope_of_bound(covariance: Tensor, found: Mode, counts: Tensor) -> Tensor:

@@ -1,11 +1,27 @@
-"""Expectations of the softmax, and of its logarithm, under Gaussian latents: fixed nodes, so that nothing is random.
+r"""Expectations of the softmax, and of its logarithm, under Gaussian latents: nothing is random.
 
-Two classes have one latent, the difference f of the two: the softmax is then 1 / (1 + exp(-f)), and Gauss-Hermite
-nodes do. More classes have one latent each, and nodes of a Sobol' sequence in as many dimensions.
+With independent standard Gumbel noises :math:`G_j`,
+
+.. math:: \log \sum_j e^{f_j} = \mathrm E[\max_j (f_j + G_j)] - \gamma, \qquad
+          \frac{e^{f_y}}{\sum_j e^{f_j}} = P(f_y + G_y \text{ is the largest})
+
+so that for independent Gaussian latents both expectations are integrals over one number, the largest:
+
+.. math:: \mathrm E \log \sum_j e^{f_j} = \int u \, dH(u) - \gamma, \qquad
+          \mathrm E\, p_y = \int \frac{F_y'}{F_y} H \, du, \qquad
+          \mathrm E\, p_y p_j = \int \frac{F_y'}{F_y} \frac{F_j'}{F_j} H \, du, \qquad H = \prod_j F_j
+
+where :math:`F_j` is the distribution function of :math:`f_j + G_j`. The Gumbel law is a mixture of normal ones to 5e-5,
+hence so is :math:`F_j`, and the integrals are sums over equally spaced u, which converge geometrically. Two classes
+have one latent, their difference f: then :math:`p = P(L < f)` with a logistic noise L, a mixture of normal ones to
+1e-7, and there is no integral left.
+
+Latents that depend on each other, Laplace's, have nodes of a Sobol' sequence instead.
 """
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,15 +31,22 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 from torch import Tensor
 
-N_HERMITE = 100
-N_FIT = 128
-"""Nodes of a point while fitting; more are used for probabilities."""
+from bayes_gresub.posteriors.latent.noise import GUMBEL, LOGISTIC
 
-N_STRETCHES = 64
-"""Points have different nodes while fitting, 64 sets in turn, so that their errors do not add up in the bound."""
+N_FIT, N_PREDICT = 40, 128
+"""Values u of the largest number; more are needed where deviations of latents are very different."""
+
+_N_SOBOL, _N_SOBOL_MANY = 4096, 16384
+"""Nodes up to five classes, and beyond."""
 
 _CHUNK = 4_000_000
 """Numbers held at once."""
+
+_FARTHEST = 25.0
+"""Deviations from a mean: farther out densities are so small that arithmetic becomes slow."""
+
+_SMALLEST = 1e-17
+"""Below rounding; distribution functions are computed as differences from 1/2, which is quicker."""
 
 
 class Expectations(NamedTuple):
@@ -35,7 +58,7 @@ class Expectations(NamedTuple):
     slope : Tensor of shape (latents, n)
         By the means.
     curvature : Tensor of shape (latents, n)
-        Minus twice the derivatives by the variances.
+        Minus twice the derivatives by the variances: the diagonal of `hessian`.
     hessian : Tensor of shape (n, latents, latents)
         Minus the second derivatives by the means.
     """
@@ -52,9 +75,7 @@ def expected_log_likelihood(mean: Tensor, variance: Tensor, counts: Tensor) -> E
     .. math:: \sum_y n_{iy} \mathrm E[f_{iy}] - n_i \mathrm E\Big[\log \sum_j e^{f_{ij}}\Big]
 
     Its derivative by a mean is :math:`n_{iy} - n_i \mathrm E[p_{iy}]`, that by a variance
-    :math:`-\tfrac12 n_i \mathrm E[p_{iy}(1 - p_{iy})]`. With few nodes the latter is taken as
-    :math:`-\tfrac12 n_i \mathrm E[p_{iy} z] / \sqrt v` for :math:`f = m + \sqrt v z`, its equal by Stein's lemma: this
-    is the derivative of what is computed, without which the bound and its derivative would not agree.
+    :math:`-\tfrac12 n_i \mathrm E[p_{iy}(1 - p_{iy})]`.
 
     Parameters
     ----------
@@ -63,34 +84,14 @@ def expected_log_likelihood(mean: Tensor, variance: Tensor, counts: Tensor) -> E
     """
     total = counts.sum(dim=1)
     if len(mean) == 1:
-        nodes, weights = (one.to(mean.device) for one in _hermite())
-        f = mean[0, :, None] + variance[0, :, None].clamp_min(0).sqrt() * nodes
-        p = torch.sigmoid(f)
-        value = counts[:, 1] * mean[0] - total * (torch.nn.functional.softplus(f) @ weights)
-        slope = counts[:, 1] - total * (p @ weights)
-        curvature = total * ((p * (1 - p)) @ weights)
-        return Expectations(value, slope[None], curvature[None], curvature[:, None, None])
-    stretches = _stretches(len(mean)).to(mean.device)
-    log_sum, first, crossed, products = [], [], [], []
-    rows = max(1, _CHUNK // stretches[0].numel())
-    deviation = variance.clamp_min(1e-12).sqrt()
-    for begin in range(0, mean.shape[1], rows):
-        some = slice(begin, begin + rows)
-        nodes = stretches[torch.arange(begin, begin + mean.T[some].shape[0], device=mean.device) % N_STRETCHES]
-        f = mean.T[some, :, None] + deviation.T[some, :, None] * nodes
-        largest = f.amax(dim=1, keepdim=True)
-        p = torch.exp(f - largest)
-        together = p.sum(dim=1, keepdim=True)
-        log_sum.append((largest + together.log()).mean(dim=(1, 2)))
-        p = p / together
-        first.append(p.mean(dim=2))
-        crossed.append((p * nodes).mean(dim=2))
-        products.append(p @ p.transpose(1, 2) / N_FIT)
-    p = torch.cat(first)
-    value = (counts.T * mean).sum(dim=0) - total * torch.cat(log_sum)
-    curvature = total * torch.cat(crossed).T / deviation
-    hessian = total[:, None, None] * (torch.diag_embed(p) - torch.cat(products))
-    return Expectations(value, counts.T - total * p.T, curvature, hessian)
+        softplus, p, both = _two_classes(mean[0], variance[0])
+        value = counts[:, 1] * mean[0] - total * softplus
+        curvature = total * both
+        return Expectations(value, (counts[:, 1] - total * p[1])[None], curvature[None], curvature[:, None, None])
+    log_sum, p, both = _many_classes(mean, variance, N_FIT, pairs=True)
+    value = (counts.T * mean).sum(dim=0) - total * log_sum
+    hessian = total[:, None, None] * both
+    return Expectations(value, counts.T - total * p, hessian.diagonal(dim1=1, dim2=2).T, hessian)
 
 
 def expected_softmax(mean: Tensor, spread: Tensor) -> Tensor:
@@ -100,34 +101,79 @@ def expected_softmax(mean: Tensor, spread: Tensor) -> Tensor:
     ----------
     mean : Tensor of shape (latents, m)
     spread : Tensor of shape (latents, m) or (m, latents, latents)
-        Standard deviations, or lower triangular roots of the covariances.
+        Standard deviations, or roots of the covariances.
     """
     if len(mean) == 1:
-        nodes, weights = (one.to(mean.device) for one in _hermite())
         deviation = spread if spread.ndim == 2 else spread[:, :, 0].T
-        p = torch.sigmoid(mean[0, :, None] + deviation[0, :, None] * nodes) @ weights
-        return torch.stack([1 - p, p], dim=1)
-    nodes = _sobol(len(mean), 1024 if len(mean) <= 5 else 2048).to(mean.device)
-    rows, found = max(1, _CHUNK // nodes.numel()), []
-    for begin in range(0, mean.shape[1], rows):
-        some = slice(begin, begin + rows)
-        moved = spread.T[some, :, None] * nodes if spread.ndim == 2 else spread[some] @ nodes
-        found.append(torch.softmax(mean.T[some, :, None] + moved, dim=1).mean(dim=2))
-    return torch.cat(found) if found else mean.new_zeros((0, len(mean)))
+        return _two_classes(mean[0], deviation[0] ** 2)[1].T
+    if spread.ndim == 2:
+        return _many_classes(mean, spread**2, N_PREDICT, pairs=False)[1].T
+    nodes = _sobol(len(mean), _N_SOBOL if len(mean) <= 5 else _N_SOBOL_MANY).to(mean.device)
+    rows = max(1, _CHUNK // nodes.numel())
+    found = [
+        torch.softmax(mean.T[begin : begin + rows, :, None] + spread[begin : begin + rows] @ nodes, dim=1).mean(dim=2)
+        for begin in range(0, mean.shape[1], rows)
+    ]
+    return torch.cat(found)
 
 
-@lru_cache(maxsize=1)
-def _hermite() -> tuple[Tensor, Tensor]:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(N_HERMITE)
-    return torch.as_tensor(nodes), torch.as_tensor(weights / weights.sum())
+def _two_classes(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return E log(1 + e^f), E (1 - p, p) of shape (2, n), and E p(1 - p)."""
+    weights, _, noise = _mixture(LOGISTIC, mean.device)
+    deviation = (variance.clamp_min(0)[:, None] + noise**2).sqrt()
+    z = mean[:, None] / deviation
+    density = _normal_density(z)
+    p = torch.special.ndtr(torch.stack([-z, z])) @ weights
+    softplus = (deviation * density + mean[:, None] * torch.special.ndtr(z)) @ weights
+    return softplus, p, (density / deviation) @ weights
 
 
-@lru_cache(maxsize=16)
-def _stretches(latents: int) -> Tensor:
-    """Return nodes (N_STRETCHES, latents, N_FIT): stretches of one Sobol' sequence, and their opposites."""
-    half = ndtri(qmc.Sobol(latents, seed=np.random.default_rng(0)).random(N_STRETCHES * N_FIT // 2))
-    sets = half.reshape(N_STRETCHES, N_FIT // 2, latents).transpose(0, 2, 1)
-    return torch.as_tensor(np.concatenate([sets, -sets], axis=2))
+def _many_classes(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Return E log sum e^f (n,), E p (latents, n), and E[diag(p) - pp'] (n, latents, latents) if asked for."""
+    latents, n = mean.shape
+    rows = max(1, _CHUNK // (latents * n_values * len(GUMBEL)))
+    parts = [
+        _at_some_points(mean[:, begin : begin + rows], variance[:, begin : begin + rows].clamp_min(0), n_values, pairs)
+        for begin in range(0, n, rows)
+    ]
+    log_sum, p, both = zip(*parts, strict=True)
+    return torch.cat(log_sum), torch.cat(p, dim=1), torch.cat(both)
+
+
+def _at_some_points(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) -> tuple[Tensor, Tensor, Tensor]:
+    weights, shift, noise = _mixture(GUMBEL, mean.device)
+    reach = 5.0 * variance.sqrt()
+    # The largest number is hardly below any of them; a Gumbel noise is hardly below -2.6 or above 13.
+    low, high = (mean - reach - 2.6).amax(dim=0), (mean + reach + 13.0).amax(dim=0)
+    step = (high - low) / (n_values - 1)
+    u = low[:, None] + step[:, None] * torch.arange(n_values, dtype=mean.dtype, device=mean.device)
+    precision = (variance[:, :, None] + noise**2).rsqrt()
+    z = (u[:, :, None] - mean[:, :, None, None] - shift) * precision[:, :, None, :]
+    z = z.clamp_(-_FARTHEST, _FARTHEST)
+    below = (0.5 + 0.5 * (torch.erf(z * math.sqrt(0.5)) @ weights)).clamp_min(_SMALLEST)
+    density = (torch.exp(-0.5 * z * z) @ (precision * weights / math.sqrt(2 * math.pi))[:, :, :, None])[:, :, :, 0]
+    all_below = below.log().sum(dim=0).exp()
+    ratio = density / below
+    shares = ratio * all_below
+    p = step * shares.sum(dim=2)
+    ends = 0.5 * (all_below[:, 0] + all_below[:, -1])
+    log_sum = high - step * (all_below.sum(dim=1) - ends) - np.euler_gamma
+    if not pairs:
+        return log_sum, p, mean.new_zeros(0)
+    both = shares.permute(1, 0, 2) @ ratio.permute(1, 2, 0)
+    both = -step[:, None, None] * both
+    both.diagonal(dim1=1, dim2=2).zero_()
+    both.diagonal(dim1=1, dim2=2).sub_(both.sum(dim=2))
+    return log_sum, p, both
+
+
+def _normal_density(z: Tensor) -> Tensor:
+    return torch.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+
+
+def _mixture(rows: tuple[tuple[float, ...], ...], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    weights, means, deviations = torch.tensor(rows, dtype=torch.float64, device=device).T
+    return weights / weights.sum(), means, deviations
 
 
 @lru_cache(maxsize=32)
