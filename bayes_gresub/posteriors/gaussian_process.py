@@ -333,4 +333,4 @@ class GaussianProcess(Posterior):
 
 def _flat(X: Any) -> Any:
     """Return images and the like as rows."""
-    return np.reshape(X, (len(X), -1)) if np.ndim(X) > 2 else X
+    return np.reshape(X, (len(X), -1)) if getattr(X, "ndim", 2) > 2 else X

@@ -92,6 +92,18 @@ def test_at_other_points_there_are_no_draws(sample):
     assert 0 < estimate.value < 0.3
 
 
+def test_the_posterior_keeps_its_own_seed(sample):
+    classifier = LogisticRegression().fit(*sample)
+    values = {
+        bg.PosteriorProbability(bg.GaussianProcess(n_inducing=6, tol=0.1, random_state=0))
+        .fit(*sample)
+        .error(classifier)
+        .value
+        for _ in range(3)
+    }
+    assert len(values) == 1
+
+
 def test_number_of_draws_is_checked(sample):
     with pytest.raises(ValueError, match="draws must be a whole number of at least 10; got 3"):
         bg.PosteriorProbability(bg.GaussianProcess(), draws=3).fit(*sample)

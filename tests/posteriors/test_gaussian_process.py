@@ -1,12 +1,14 @@
 """Gaussian-process probabilities against MCMC, determinants, finite differences, scikit-learn's checks, and limits."""
 
+import copy
 import json
+import pickle
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 from scipy.special import expit
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +22,6 @@ gpytorch = pytest.importorskip("gpytorch")
 from bayes_gresub.posteriors.latent import laplace  # noqa: E402
 from bayes_gresub.posteriors.latent.engines import Inducing, Laplace, Variational  # noqa: E402
 from bayes_gresub.posteriors.latent.kernels import LatentKernel  # noqa: E402
-from bayes_gresub.posteriors.latent.softmax import expected_log_likelihood, expected_softmax  # noqa: E402
 
 REFERENCE = json.loads(Path(__file__).with_name("latent_reference.json").read_text(encoding="utf-8"))
 
@@ -36,71 +37,6 @@ def latent_sample(n, c, seed=0, weighted=True):
     kernel = LatentKernel(c, 2, normalized=False, shared=False)
     kernel.start(np.linspace(0.8, 1.5, kernel.n_kernels), np.linspace(3.0, 7.0, kernel.n_kernels))
     return kernel, x, counts
-
-
-class TestSoftmax:
-    """Expectations by quadrature and Monte Carlo."""
-
-    @pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (1.5, 0.3), (-3.0, 6.0), (0.2, 0.0), (8.0, 10.0)])
-    def test_two_classes_by_quadrature(self, mean, sd):
-        found = expected_softmax(torch.tensor([[mean]], dtype=torch.float64), torch.tensor([[sd]], dtype=torch.float64))
-        right = (
-            expit(mean)
-            if sd == 0
-            else integrate.quad(
-                lambda z: expit(mean + sd * z) * stats.norm.pdf(z), -12, 12, points=[-mean / sd], limit=200
-            )[0]
-        )
-        assert found[0, 1] == pytest.approx(right, abs=1e-3)
-        assert float(found.sum()) == pytest.approx(1.0, abs=1e-12)
-
-    @pytest.mark.parametrize(("c", "tolerance"), [(3, 1e-3), (10, 1e-3)])
-    def test_many_classes_by_monte_carlo(self, c, tolerance):
-        """Two million draws: a standard error of at most 0.0004."""
-        rng = np.random.default_rng(c)
-        mean, sd = rng.normal(scale=2.0, size=c), rng.uniform(0.5, 3.0, size=c)
-        f = mean + sd * rng.normal(size=(2_000_000, c))
-        f = np.exp(f - f.max(axis=1, keepdims=True))
-        right = (f / f.sum(axis=1, keepdims=True)).mean(axis=0)
-        found = expected_softmax(torch.as_tensor(mean)[:, None], torch.as_tensor(sd)[:, None])[0]
-        np.testing.assert_allclose(found, right, atol=tolerance + 4 * 0.0004)
-
-    def test_correlated_latents(self):
-        rng = np.random.default_rng(0)
-        root = np.linalg.cholesky(np.array([[2.0, 1.5, 0.3], [1.5, 3.0, -0.4], [0.3, -0.4, 1.0]]))
-        mean = np.array([0.5, -0.2, 0.1])
-        f = np.exp(mean + rng.normal(size=(2_000_000, 3)) @ root.T)
-        right = (f / f.sum(axis=1, keepdims=True)).mean(axis=0)
-        found = expected_softmax(torch.as_tensor(mean)[:, None], torch.as_tensor(root)[None])[0]
-        np.testing.assert_allclose(found, right, atol=2.6e-3)
-
-    @pytest.mark.parametrize("c", [2, 3, 7])
-    def test_derivatives_are_those_of_the_value(self, c):
-        rng = np.random.default_rng(1)
-        latents = 1 if c == 2 else c
-        mean, variance = (
-            torch.as_tensor(v) for v in (rng.normal(size=(latents, 4)), rng.uniform(0.5, 9, (latents, 4)))
-        )
-        counts = torch.as_tensor(rng.integers(1, 4, size=(4, c)).astype(float))
-        found, step = expected_log_likelihood(mean, variance, counts), 1e-4
-        for k in range(latents):
-            e = torch.zeros((latents, 1), dtype=torch.float64)
-            e[k] = step
-            by_mean = (
-                expected_log_likelihood(mean + e, variance, counts),
-                expected_log_likelihood(mean - e, variance, counts),
-            )
-            by_variance = (
-                expected_log_likelihood(mean, variance + e, counts),
-                expected_log_likelihood(mean, variance - e, counts),
-            )
-            slope = (by_mean[0].value - by_mean[1].value) / (2 * step)
-            np.testing.assert_allclose(found.slope[k], slope, atol=1e-6)
-            hessian = -(by_mean[0].slope - by_mean[1].slope) / (2 * step)
-            np.testing.assert_allclose(found.hessian[:, :, k].T, hessian, atol=1e-6)
-            curvature = -2 * (by_variance[0].value - by_variance[1].value) / (2 * step)
-            # With Gauss-Hermite nodes Stein's lemma holds up to their own error.
-            np.testing.assert_allclose(found.curvature[k], curvature, atol=1e-6 if c > 2 else 1e-3)
 
 
 @pytest.mark.parametrize("name", REFERENCE)
@@ -270,6 +206,66 @@ class TestOddSamples:
         points = X[[3, 70, 120]]
         np.testing.assert_allclose(gp.predict_proba(points), gp.predict_proba(X[:150])[[3, 70, 120]], atol=1e-12)
 
+    @pytest.mark.parametrize(("factor", "offset"), [(1e150, 0.0), (1e-150, 0.0), (1.0, 1e9)])
+    def test_extreme_units_lose_no_feature(self, factor, offset):
+        X, y = load_iris(return_X_y=True)
+        X, y = X[::5], y[::5]
+        plain = bg.GaussianProcess(tol=0.01).fit(X, y).training_proba()
+        moved = bg.GaussianProcess(tol=0.01).fit(X * factor + offset, y).training_proba()
+        np.testing.assert_allclose(moved, plain, atol=1e-4)
+
+    def test_images_are_rows(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(30, 2, 3)), np.arange(30) % 2
+        images, rows = (bg.GaussianProcess(tol=0.01).fit(one, y) for one in (X, X.reshape(30, 6)))
+        np.testing.assert_array_equal(images.predict_proba(X), rows.predict_proba(X.reshape(30, 6)))
+        assert images.n_features_in_ == 6
+        with pytest.raises(ValueError, match="expecting 6 features"):
+            images.predict_proba(X[:, :, :2])
+
+    @pytest.mark.parametrize("given", [{}, {"approximation": "laplace"}, {"n_inducing": 20}])
+    def test_names_order_and_sign_do_not_matter(self, given):
+        """Rows, features and classes in another order. A search along another path ends within its tolerance."""
+        X, y = load_iris(return_X_y=True)
+        X, y = X[::3], y[::3]
+        right = bg.GaussianProcess(random_state=0, **given).fit(X, y).predict_proba(X)
+        tolerance = 2e-3 if given else 1e-5
+        for order in ([1, 2, 0], [2, 1, 0]):
+            renamed = bg.GaussianProcess(random_state=0, **given).fit(X, np.array(order)[y]).predict_proba(X)
+            np.testing.assert_allclose(renamed[:, order], right, atol=tolerance)
+        if "n_inducing" not in given:
+            turned = bg.GaussianProcess(**given).fit(-X[::-1, ::-1], y[::-1]).predict_proba(-X[:, ::-1])
+            np.testing.assert_allclose(turned, right, atol=tolerance)
+
+    @pytest.mark.parametrize("given", [{}, {"approximation": "laplace"}, {"n_inducing": 6}])
+    def test_fits_can_be_copied_and_kept(self, given):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+        gp = bg.GaussianProcess(random_state=0, tol=0.1, **given).fit(X, y)
+        for other in (copy.deepcopy(gp), pickle.loads(pickle.dumps(gp))):
+            np.testing.assert_array_equal(other.predict_proba(X), gp.predict_proba(X))
+        gp.training_proba()[:] = 0.0
+        np.testing.assert_allclose(gp.training_proba().sum(axis=1), 1.0)
+
+    def test_a_failed_fit_keeps_the_one_before(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(21, 2)), np.arange(21) % 3
+        gp = bg.GaussianProcess(tol=0.1).fit(X, y)
+        before = gp.predict_proba(X)
+        gp.amplitude = [1.0, 2.0, 3.0]
+        with pytest.raises(ValueError, match="one for each of 2 classes"):
+            gp.fit(X, np.arange(21) % 2)
+        np.testing.assert_array_equal(gp.predict_proba(X), before)
+        assert len(gp.classes_) == 3
+
+    def test_gradients_may_be_switched_off_around_it(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(12, 2)), np.arange(12) % 2
+        right = bg.GaussianProcess(tol=0.1).fit(X, y).elbo_
+        for context in (torch.no_grad, torch.inference_mode):
+            with context():
+                assert bg.GaussianProcess(tol=0.1).fit(X, y).elbo_ == right
+
     def test_matrices_of_low_rank_are_factored_with_more_jitter(self):
         """All points are nearly one to a length-scale of 1,000: the covariance has rank 1 to rounding."""
         from linear_operator.utils.warnings import NumericalWarning
@@ -300,6 +296,13 @@ class TestOddSamples:
         assert abs(found.mean() - 0.25) < 0.06
         assert found.std() < 0.12
 
+    @pytest.mark.parametrize("c", [2, 3])
+    def test_normalized_kernel_with_very_many_features(self, c):
+        rng = np.random.default_rng(0)
+        with pytest.warns(UserWarning, match="collapse"):
+            gp = bg.GaussianProcess("normalized").fit(rng.normal(size=(30, 200)), np.arange(30) % c)
+        np.testing.assert_allclose(gp.training_proba(), 1 / c, atol=0.01)
+
     def test_normalized_kernel_collapses_with_many_features(self):
         rng = np.random.default_rng(0)
         y = np.arange(40) % 2
@@ -323,6 +326,11 @@ class TestBadInput:
             ({"lengthscale": -1.0}, "lengthscale must be a number above 0"),
             ({"amplitude": [1.0, 2.0, 3.0]}, "amplitude must be a number above 0, or one for each of 2 classes"),
             ({"lengthscale": [1.0, 2.0]}, "lengthscale must be the same for all classes with two classes"),
+            ({"lengthscale": "a"}, "lengthscale must be a number above 0"),
+            ({"lengthscale": True}, "lengthscale must be a number above 0"),
+            ({"amplitude": {}}, "amplitude must be a number above 0"),
+            ({"shared": "yes"}, "shared must be True or False; got 'yes'"),
+            ({"progress": 3}, "progress must be True or False; got 3"),
             ({"max_iter": 0}, "max_iter must be"),
             ({"tol": 0.0}, "tol must be"),
             ({"n_inducing": 0}, "n_inducing must be"),
@@ -344,8 +352,9 @@ class TestBadInput:
             bg.GaussianProcess().fit(self.X, self.y).predict_proba(np.ones((3, 5)))
 
     def test_devices_that_are_not_there(self):
-        with pytest.raises(ValueError, match=r"device must be one that torch can use here.*'warp'"):
-            bg.GaussianProcess(device="warp").fit(self.X, self.y)
+        for device in ("warp", "meta", None, 3.5):
+            with pytest.raises(ValueError, match=r"device must be one that torch can use here"):
+                bg.GaussianProcess(device=device).fit(self.X, self.y)
 
     def test_matrices_that_cannot_be_factored_are_reported_in_words(self, monkeypatch):
         from linear_operator.utils.errors import NotPSDError

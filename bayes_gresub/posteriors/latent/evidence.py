@@ -138,7 +138,7 @@ def learn(
         method="L-BFGS-B",
         bounds=bounds,
         callback=None if tick is None else lambda _: tick(),
-        options={"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxls": 20},
+        options={"maxiter": max_iter, "ftol": tol, "gtol": 1e-6, "maxls": 20},
     )
     put(found.x)
     return _finished(engine, int(found.nit), bool(found.success))

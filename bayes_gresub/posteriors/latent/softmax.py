@@ -39,7 +39,7 @@ N_FIT, N_PREDICT = 40, 128
 _N_SOBOL, _N_SOBOL_MANY = 4096, 16384
 """Nodes up to five classes, and beyond."""
 
-_CHUNK = 4_000_000
+_CHUNK = 1_000_000
 """Numbers held at once."""
 
 _FARTHEST = 25.0
@@ -148,10 +148,13 @@ def _at_some_points(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) 
     step = (high - low) / (n_values - 1)
     u = low[:, None] + step[:, None] * torch.arange(n_values, dtype=mean.dtype, device=mean.device)
     precision = (variance[:, :, None] + noise**2).rsqrt()
-    z = (u[:, :, None] - mean[:, :, None, None] - shift) * precision[:, :, None, :]
-    z = z.clamp_(-_FARTHEST, _FARTHEST)
-    below = (0.5 + 0.5 * (torch.erf(z * math.sqrt(0.5)) @ weights)).clamp_min(_SMALLEST)
-    density = (torch.exp(-0.5 * z * z) @ (precision * weights / math.sqrt(2 * math.pi))[:, :, :, None])[:, :, :, 0]
+    # In place where it can be: to get memory for these takes as long as to compute them.
+    z = u[:, :, None] - (mean[:, :, None] + shift)[:, :, None, :]
+    z.mul_(precision[:, :, None, :]).clamp_(-_FARTHEST, _FARTHEST)
+    values = (z * math.sqrt(0.5)).erf_()
+    below = (0.5 + 0.5 * (values @ weights)).clamp_min(_SMALLEST)
+    values = torch.mul(z, z, out=values).mul_(-0.5).exp_()
+    density = (values @ (precision * weights / math.sqrt(2 * math.pi))[:, :, :, None])[:, :, :, 0]
     all_below = below.log().sum(dim=0).exp()
     ratio = density / below
     shares = ratio * all_below
