@@ -17,7 +17,7 @@ from bayes_gresub.studies.paper import SAMPLE_SIZES, rules
 from benchmarks.tables import RESULTS, markdown
 
 RUN = Path("runs/gp")
-REPETITIONS = 100
+REPETITIONS = 200
 ESTIMATORS = {"gp-pp": "Gaussian process", "3nn-pp": "3NN posterior", "resub": "resubstitution", "cv": "10-fold CV"}
 
 TEXT = """# Gaussian-process posterior probability on the paper's synthetic model

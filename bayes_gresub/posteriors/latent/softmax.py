@@ -110,11 +110,12 @@ def expected_softmax(mean: Tensor, spread: Tensor) -> Tensor:
         return _many_classes(mean, spread**2, N_PREDICT, pairs=False)[1].T
     nodes = _sobol(len(mean), _N_SOBOL if len(mean) <= 5 else _N_SOBOL_MANY).to(mean.device)
     rows = max(1, _CHUNK // nodes.numel())
-    found = [
-        torch.softmax(mean.T[begin : begin + rows, :, None] + spread[begin : begin + rows] @ nodes, dim=1).mean(dim=2)
-        for begin in range(0, mean.shape[1], rows)
-    ]
-    return torch.cat(found)
+    # Filled in: pieces kept in a list would lie between the large arrays, whose memory could not be used again.
+    found = mean.new_empty(mean.T.shape)
+    for begin in range(0, len(found), rows):
+        some = slice(begin, begin + rows)
+        found[some] = torch.softmax(mean.T[some, :, None] + spread[some] @ nodes, dim=1).mean(dim=2)
+    return found
 
 
 def _two_classes(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -132,15 +133,18 @@ def _many_classes(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) ->
     """Return E log sum e^f (n,), E p (latents, n), and E[diag(p) - pp'] (n, latents, latents) if asked for."""
     latents, n = mean.shape
     rows = max(1, _CHUNK // (latents * n_values * len(GUMBEL)))
-    parts = [
-        _at_some_points(mean[:, begin : begin + rows], variance[:, begin : begin + rows].clamp_min(0), n_values, pairs)
-        for begin in range(0, n, rows)
-    ]
-    log_sum, p, both = zip(*parts, strict=True)
-    return torch.cat(log_sum), torch.cat(p, dim=1), torch.cat(both)
+    log_sum, p, both = mean.new_empty(n), mean.new_empty((latents, n)), mean.new_empty((n, latents, latents))
+    for begin in range(0, n, rows):
+        some = slice(begin, begin + rows)
+        log_sum[some], p[:, some], pair = _at_some_points(
+            mean[:, some], variance[:, some].clamp_min(0), n_values, pairs
+        )
+        if pair is not None:
+            both[some] = pair
+    return log_sum, p, both
 
 
-def _at_some_points(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _at_some_points(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) -> tuple[Tensor, Tensor, Tensor | None]:
     weights, shift, noise = _mixture(GUMBEL, mean.device)
     reach = 5.0 * variance.sqrt()
     # The largest number is hardly below any of them; a Gumbel noise is hardly below -2.6 or above 13.
@@ -162,7 +166,7 @@ def _at_some_points(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) 
     ends = 0.5 * (all_below[:, 0] + all_below[:, -1])
     log_sum = high - step * (all_below.sum(dim=1) - ends) - np.euler_gamma
     if not pairs:
-        return log_sum, p, mean.new_zeros(0)
+        return log_sum, p, None
     both = shares.permute(1, 0, 2) @ ratio.permute(1, 2, 0)
     both = -step[:, None, None] * both
     both.diagonal(dim1=1, dim2=2).zero_()
