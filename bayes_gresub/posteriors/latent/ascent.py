@@ -114,6 +114,8 @@ def solved(
     direction, p_direction = z, pz
     found = torch.zeros_like(residual)
     power = (rest * z).sum()
+    if not float(power) > 0:  # nothing to solve for, to rounding
+        return found
     stop = _CG_TOLERANCE**2 * power
     for _ in range(_CG_STEPS):
         applied = p_direction + curve(direction)

@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 from bayes_gresub.components import Floats
 from bayes_gresub.posteriors.latent.engines import Engine
 
-_ON_THE_WAY = 0.1
-"""Of the search's tolerance: how exact the bound must be before the end."""
+_ON_THE_WAY = (0.1, 1e-4)
+"""Of the search's tolerance: how exact the bound must be before the end; and where that was not enough."""
 
 _LENGTHSCALE_UNIT = 3.0
 _FARTHEST = (np.log(100.0), 7.0)
@@ -117,9 +117,9 @@ def learn(
                 parameter.data = torch.as_tensor(values, device=parameter.device).reshape(parameter.shape)
         return logarithms
 
-    def objective(x: Floats) -> tuple[float, Floats]:
+    def objective(x: Floats, exactness: float) -> tuple[float, Floats]:
         logarithms = put(x)
-        value = float(engine.ascend(_ON_THE_WAY * tol))
+        value = float(engine.ascend(exactness * tol))
         kernel.zero_grad()
         engine.surrogate().backward()  # type: ignore[no-untyped-call]
         slopes: list[Any] = [None, None]
@@ -131,17 +131,23 @@ def learn(
         return -value, -coordinates.gradient(*slopes)
 
     bounds = coordinates.bounds()
-    found = minimize(
-        objective,
-        np.zeros(len(bounds)),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        callback=None if tick is None else lambda _: tick(),
-        options={"maxiter": max_iter, "ftol": tol, "gtol": 1e-6, "maxls": 20},
-    )
-    put(found.x)
-    return _finished(engine, int(found.nit), bool(found.success))
+    x, steps, settled = np.zeros(len(bounds)), 0, False
+    for exactness in _ON_THE_WAY:
+        found = minimize(
+            objective,
+            x,
+            args=(exactness,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=None if tick is None else lambda _: tick(),
+            options={"maxiter": max_iter - steps, "ftol": tol, "gtol": 1e-6, "maxls": 20},
+        )
+        x, steps, settled = found.x, steps + int(found.nit), bool(found.success)
+        if settled or steps >= max_iter:
+            break
+    put(x)
+    return _finished(engine, steps, settled)
 
 
 def _finished(engine: Engine, n_iter: int, converged: bool) -> Learned:
