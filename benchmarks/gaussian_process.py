@@ -72,7 +72,9 @@ def main() -> None:
             "laplace": lambda: bg.GaussianProcess(approximation="laplace", random_state=0),
             "scikit-learn": rival,
         }
-        found = {key: np.array([scored(make(), split) for split in splits(name, 100)]) for key, make in models.items()}
+        # One after the other on each split: what else the machine does falls on all of them.
+        runs = [[scored(make(), split) for make in models.values()] for split in splits(name, 100)]
+        found = dict(zip(models, np.array(runs).transpose(1, 0, 2), strict=True))
         theirs = found["scikit-learn"]
         rows.append(
             [
@@ -162,34 +164,38 @@ def prior() -> None:
     losses = Parallel(n_jobs=2)(delayed(loss_under)(*PRIORS[number], split) for number, _, split in tasks)
     table = pd.DataFrame({"prior": [t[0] for t in tasks], "set": [t[1] for t in tasks], "loss": losses})
     table.to_csv(RESULTS / "gp_prior.csv", index=False, float_format="%.5g")
-    each = table.groupby(["prior", "set"], sort=False)["loss"].apply(lambda one: np.array(one)).unstack()[list(sets)]
+    prior_table(table)
+
+
+def prior_table(table: pd.DataFrame) -> None:
+    """Write the comparison of priors from the losses of all splits."""
+    each = table.groupby(["prior", "set"], sort=False)["loss"].apply(lambda one: np.array(one)).unstack(sort=False)
     means = each.map(np.mean)
-    regret = (means / means.min()).mean(axis=1) - 1
-    by_split = np.mean([np.stack(each[name].to_list()) / means[name].min() for name in sets], axis=0)
-    # Of each prior's excess over the best one: splits are shared, and what is common to all cancels.
-    excess = by_split - by_split[int(regret.idxmin())]
-    noise = excess.std(axis=1, ddof=1) / np.sqrt(PRIOR_SPLITS)
+    regret = means / means.min() - 1
+    worst = regret.max(axis=1)
     rows = [
         [
             f"{median:g}",
             f"{spread:g}",
-            f"{regret[number]:.1%} ({noise[number]:.1%})",
+            f"{worst[number]:.1%}",
+            f"{regret.loc[number].mean():.1%}",
             *(with_error(one) for one in each.loc[number]),
         ]
         for number, (median, spread) in enumerate(PRIORS)
     ]
-    chosen = min(PRIORS[number] for number in regret.index[regret - regret.min() <= 2 * noise])
+    best = PRIORS[int(worst.idxmin())]
     notes = [
         f"Held-out log loss, means over {PRIOR_SPLITS} splits (standard error; the same splits in every row, and other",
         "ones than in gp.md). The prior of an amplitude is log-normal with this median and this deviation of its",
-        "logarithm; 50 is no prior. Regret: by how much the loss is above the smallest of its column, the mean over",
-        "columns, each counted alike, with the standard error of its excess over the smallest, paired over splits.",
-        "Classes that hardly overlap ask for amplitudes without end, which is why no prior does well here; but the",
-        "larger an amplitude, the more optimistic is the estimate of an error. Of the priors within two such standard",
-        f"errors of the smallest we take that of the smallest median: {chosen[0]:g}, with a spread of {chosen[1]:g}.",
-        f"The default is {AMPLITUDE_PRIOR[0]:g} and {AMPLITUDE_PRIOR[1]:g}.",
+        "logarithm; 50 is no prior. Regret: by how much the loss is above the smallest of its column; the largest and",
+        "the mean over columns. Classes that hardly overlap (the first four) ask for amplitudes without end; small",
+        "samples of classes that do, for smaller ones. By the mean regret no prior at all is best, but then amplitudes",
+        "of separable classes run to the ends of the search; so we go by the largest regret, a rule that was settled",
+        f"with a first version of this table in view. It is smallest at {best[0]:g} and {best[1]:g}, the flattest",
+        f"prior tried; the default is {AMPLITUDE_PRIOR[0]:g} and {AMPLITUDE_PRIOR[1]:g}. This is about log loss: error",
+        "estimates of samples whose classes overlap are less biased with smaller amplitudes.",
     ]
-    header = ["median", "spread", "regret", *sets]
+    header = ["median", "spread", "worst regret", "mean regret", *each.columns]
     write_table("gp_prior", "Gaussian process: prior of the amplitude", header, rows, notes)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayes_gresub.posteriors.latent.engines import Engine
     from bayes_gresub.posteriors.latent.evidence import Learned
 
-AMPLITUDE_PRIOR = (4.0, 3.0)
+AMPLITUDE_PRIOR = (25.0, 3.0)
 """Median, and deviation of the logarithm, of a log-normal law; chosen in benchmarks/results/gp_prior.md."""
 
 _CHUNK = 2048
@@ -51,10 +51,9 @@ class GaussianProcess(Posterior):
 
     in features of mean 0 and deviation 1; the expectation is under the posterior of the latents, which is approximated
     by a Gaussian, and length-scales and amplitudes are those of the largest (bound on the) evidence, times weak
-    priors: log-normal about :math:`\sqrt d` for length-scales (deviation of the logarithm 1) and about 4 for
-    amplitudes (3). The latter was chosen by held-out log loss on nine sets of data, where tighter ones are worse. It
-    matters: larger amplitudes give smaller error estimates, and without a prior those of classes that do not overlap
-    grow without end.
+    priors: log-normal about :math:`\sqrt d` for length-scales (deviation of the logarithm 1) and about 25 for
+    amplitudes (3). The latter was chosen by held-out log loss on nine sets of data. It matters: larger amplitudes give
+    smaller error estimates, and without a prior those of classes that do not overlap grow without end.
 
     Parameters
     ----------

@@ -72,6 +72,29 @@ def test_many_classes_by_a_million_points(c, deviation):
     assert value == pytest.approx(mean.sum() - c * np.mean(log_sum), abs=c * 3e-4 + 4.5 * noise)
 
 
+@pytest.mark.parametrize("c", [3, 10])
+@pytest.mark.parametrize("widest", [5.0, 25.0, 60.0])
+def test_deviations_that_differ_much_by_a_million_points(c, widest):
+    """Amplitudes of classes are learned apart, and differ by factors of 1,000: so do variances of their latents."""
+    rng = np.random.default_rng(int(widest) + c)
+    mean, sd = rng.normal(scale=0.3 * widest, size=(c, 5)), widest * np.exp(rng.uniform(-6.0, 0.0, size=(c, 5)))
+    mean[0], sd[0] = 0.0, 0.2
+    mean[1], sd[1] = 0.0, widest
+    p, log_sum = [], []
+    for k in range(8):
+        nodes = ndtri(qmc.Sobol(c, seed=np.random.default_rng(k)).random(2**15))
+        f = mean + sd * nodes[:, :, None]
+        total = logsumexp(f, axis=1, keepdims=True)
+        p.append(np.exp(f - total).mean(axis=0))
+        log_sum.append(total.mean(axis=0)[0])
+    noise = np.std(p, axis=0, ddof=1) / np.sqrt(8)
+    found = expected_softmax(tensor(mean), tensor(sd)).numpy().T
+    assert (np.abs(found - np.mean(p, axis=0)) < 1e-4 + 4.5 * noise).all()
+    value = expected_log_likelihood(tensor(mean), tensor(sd**2), tensor(np.ones((5, c)))).value.numpy()
+    noise = np.std(log_sum, axis=0, ddof=1) / np.sqrt(8)
+    assert (np.abs(mean.sum(axis=0) - value - c * np.mean(log_sum, axis=0)) / c < 2e-3 + 4.5 * noise).all()
+
+
 def test_two_of_three_classes_are_as_two():
     """A class that never wins, and two whose difference has the variances' sum."""
     mean, sd = np.array([0.7, -0.4, -200.0]), np.array([1.5, 2.0, 1.0])

@@ -17,7 +17,8 @@ from bayes_gresub.posteriors.latent.softmax import Expectations
 _MOST_STEPS = 200
 _LEAST_PRECISION = 1e-10
 _MEMORY = 6
-_CG_STEPS, _CG_TOLERANCE = 50, 0.2
+_CG_STEPS, _CG_TOLERANCE = 10, 0.2
+"""More conjugate-gradient steps are wanted only where the search tries amplitudes that it will step back from."""
 
 
 class Gaussian(Protocol):

@@ -12,9 +12,11 @@ so that for independent Gaussian latents both expectations are integrals over on
           \mathrm E\, p_y p_j = \int \frac{F_y'}{F_y} \frac{F_j'}{F_j} H \, du, \qquad H = \prod_j F_j
 
 where :math:`F_j` is the distribution function of :math:`f_j + G_j`. The Gumbel law is a mixture of normal ones to 5e-5,
-hence so is :math:`F_j`, and the integrals are sums over equally spaced u, which converge geometrically. Two classes
-have one latent, their difference f: then :math:`p = P(L < f)` with a logistic noise L, a mixture of normal ones to
-1e-7, and there is no integral left.
+hence so is :math:`F_j`, and the integrals are sums over values of u, which converge geometrically. Where deviations of
+latents differ much, so do the scales on which the integrands change. But :math:`F_j` is still below 1 only up to a few
+of its own deviations beyond :math:`u_0 = \max_j (\text{least of } f_j + G_j)`, below which H is 0: steps that grow in
+proportion to the distance from :math:`u_0` are fine enough for each. Two classes have one latent, their difference f:
+then :math:`p = P(L < f)` with a logistic noise L, a mixture of normal ones to 1e-7, and there is no integral left.
 
 Latents that depend on each other, Laplace's, have nodes of a Sobol' sequence instead.
 """
@@ -33,8 +35,11 @@ from torch import Tensor
 
 from bayes_gresub.posteriors.latent.noise import GUMBEL, LOGISTIC
 
-N_FIT, N_PREDICT = 40, 128
-"""Values u of the largest number; more are needed where deviations of latents are very different."""
+N_FIT, N_PREDICT = 40, 64
+"""Values u of the largest number."""
+
+_NEAR = 6.0
+"""Distance from the least u within which steps are about equal; beyond it they grow in proportion to the distance."""
 
 _N_SOBOL, _N_SOBOL_MANY = 4096, 16384
 """Nodes up to five classes, and beyond."""
@@ -149,8 +154,10 @@ def _at_some_points(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) 
     reach = 5.0 * variance.sqrt()
     # The largest number is hardly below any of them; a Gumbel noise is hardly below -2.6 or above 13.
     low, high = (mean - reach - 2.6).amax(dim=0), (mean + reach + 13.0).amax(dim=0)
-    step = (high - low) / (n_values - 1)
-    u = low[:, None] + step[:, None] * torch.arange(n_values, dtype=mean.dtype, device=mean.device)
+    length = torch.log1p((high - low) / _NEAR)[:, None]
+    away = _NEAR * torch.expm1(length * torch.linspace(0.0, 1.0, n_values, dtype=mean.dtype, device=mean.device))
+    steps = (away + _NEAR) * (length / (n_values - 1))
+    u = low[:, None] + away
     precision = (variance[:, :, None] + noise**2).rsqrt()
     # In place where it can be: to get memory for these takes as long as to compute them.
     z = u[:, :, None] - (mean[:, :, None] + shift)[:, :, None, :]
@@ -161,14 +168,12 @@ def _at_some_points(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) 
     density = (values @ (precision * weights / math.sqrt(2 * math.pi))[:, :, :, None])[:, :, :, 0]
     all_below = below.log().sum(dim=0).exp()
     ratio = density / below
-    shares = ratio * all_below
-    p = step * shares.sum(dim=2)
-    ends = 0.5 * (all_below[:, 0] + all_below[:, -1])
-    log_sum = high - step * (all_below.sum(dim=1) - ends) - np.euler_gamma
+    shares = ratio * (all_below * steps)
+    p = shares.sum(dim=2)
+    log_sum = low + (away * shares.sum(dim=0)).sum(dim=1) - np.euler_gamma
     if not pairs:
         return log_sum, p, None
-    both = shares.permute(1, 0, 2) @ ratio.permute(1, 2, 0)
-    both = -step[:, None, None] * both
+    both = -(shares.permute(1, 0, 2) @ ratio.permute(1, 2, 0))
     both.diagonal(dim1=1, dim2=2).zero_()
     both.diagonal(dim1=1, dim2=2).sub_(both.sum(dim=2))
     return log_sum, p, both
