@@ -1,10 +1,18 @@
 """Generalized resubstitution: the error of a trained classifier from its training data, without retraining."""
 
 from bayes_gresub import datasets, studies
+from bayes_gresub.classifiers.network import TorchClassifier, TorchFeatures
 from bayes_gresub.comparing import compare, compare_classifiers
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
-from bayes_gresub.measures import Bayesian, Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
+from bayes_gresub.measures import (
+    Bayesian,
+    Bolstered,
+    BolsteredPosterior,
+    Empirical,
+    PosteriorProbability,
+    on_features,
+)
 from bayes_gresub.models import (
     DiscreteClasses,
     GaussianClasses,
@@ -14,7 +22,7 @@ from bayes_gresub.models import (
     PyMCClasses,
     StudentTClasses,
 )
-from bayes_gresub.posteriors import KNN, ClassifierPosterior, GaussianProcess
+from bayes_gresub.posteriors import KNN, ClassifierPosterior, GaussianProcess, TemperatureScaled
 from bayes_gresub.registry import estimators, make_estimator, register
 from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, TestSet
 from bayes_gresub.selection import WholeSet, scorer
@@ -47,7 +55,10 @@ __all__ = [
     "StudentTClasses",
     "Study",
     "StudyResults",
+    "TemperatureScaled",
     "TestSet",
+    "TorchClassifier",
+    "TorchFeatures",
     "UniformBall",
     "WholeSet",
     "compare",
@@ -55,6 +66,7 @@ __all__ = [
     "datasets",
     "estimators",
     "make_estimator",
+    "on_features",
     "register",
     "scorer",
     "studies",

@@ -29,6 +29,9 @@ class StandardLaw(Protocol):
     def from_uniforms(self, u: Floats, dim: int) -> Floats:
         """Map uniforms of shape (..., k, m, n_uniforms(dim)), m points for each component, to (..., k, m, dim)."""
 
+    def drawn(self, rng: np.random.Generator, m: int, dim: int) -> Floats:
+        """Return m independent draws for the one component that this law is of, shape (m, dim)."""
+
     def take(self, rows: Ints | slice) -> StandardLaw:
         """Return the law of the components with these indices."""
 
@@ -52,6 +55,10 @@ class Normal:
     def from_uniforms(self, u: Floats, dim: int) -> Floats:
         """Map by the normal quantile function."""
         return np.asarray(ndtri(u))
+
+    def drawn(self, rng: np.random.Generator, m: int, dim: int) -> Floats:
+        """Return normal numbers, at a third of the price of their quantile function."""
+        return rng.standard_normal((m, dim))
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,12 @@ class UnitBall:
         direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
         return np.asarray(direction * u[..., dim:] ** (1.0 / dim))
 
+    def drawn(self, rng: np.random.Generator, m: int, dim: int) -> Floats:
+        """Return normal directions times radii."""
+        direction = rng.standard_normal((m, dim))
+        radius = rng.random((m, 1)) ** (1.0 / dim)
+        return np.asarray(direction * (radius / np.linalg.norm(direction, axis=1, keepdims=True)))
+
 
 @dataclass(frozen=True, eq=False)
 class StudentT:
@@ -105,6 +118,11 @@ class StudentT:
         dof = np.asarray(self.dof, dtype=float)[..., None, None]
         return np.asarray(ndtri(u[..., :dim]) / np.sqrt(chdtri(dof, u[..., dim:]) / dof))
 
+    def drawn(self, rng: np.random.Generator, m: int, dim: int) -> Floats:
+        """Return normal numbers over roots of chi-squares."""
+        dof = float(np.asarray(self.dof).reshape(-1)[0])
+        return np.asarray(rng.standard_normal((m, dim)) / np.sqrt(rng.chisquare(dof, (m, 1)) / dof))
+
 
 @dataclass(frozen=True, eq=False)
 class Components:
@@ -118,6 +136,8 @@ class Components:
     group : ndarray of shape (k,)
         Which spread each component has.
     law : StandardLaw
+    bounds : (ndarray, ndarray), optional
+        Least and greatest value of every feature: what lies outside is moved to the nearest point inside.
 
     Examples
     --------
@@ -131,6 +151,7 @@ class Components:
     spread: Floats
     group: Ints
     law: StandardLaw = Normal()
+    bounds: tuple[Floats, Floats] | None = None
 
     @classmethod
     def points(cls, centers: Floats) -> Components:
@@ -210,7 +231,7 @@ class Components:
             moved = z @ self.spread[self.group].swapaxes(1, 2)
             moved *= scale
         moved += self.centers[:, None, :]
-        return moved
+        return moved if self.bounds is None else np.clip(moved, *self.bounds, out=moved)
 
     def draw(self, rows: Ints, rng: np.random.Generator) -> Floats:
         """Draw one point from each of the components `rows`, independently: shape (len(rows), d)."""

@@ -11,7 +11,8 @@ from pathlib import Path
 import matplotlib
 
 from bayes_gresub.studies import StudyResults, paper
-from bayes_gresub.studies.claims import claims, to_frame
+from bayes_gresub.studies.claims import claims
+from bayes_gresub.studies.evidence import to_frame
 from benchmarks.tables import RESULTS, markdown
 
 matplotlib.use("Agg")

@@ -53,7 +53,8 @@ def mass(
     r"""Return the mass :math:`\mu_i(\{x: \psi(x) = j\})` that each component gives to each decision region.
 
     Point masses are counted; a verified linear boundary and a tree under independent normal coordinates are integrated
-    exactly; everything else is sampled by `sampled_means`, whose parameters these are.
+    exactly, unless points are clipped to bounds; everything else is sampled by `sampled_means`, whose parameters these
+    are.
 
     Parameters
     ----------
@@ -72,7 +73,8 @@ def mass(
         counted = np.broadcast_to(np.eye(c)[center_labels], (len(factors), 1, k, c))
         return Mass(counted, "count of points", True, predicted)
 
-    boundary = region.geometry
+    # No formula knows of bounds.
+    boundary = region.geometry if components.bounds is None else None
     if isinstance(boundary, Linear):
         values = np.zeros((len(factors), 1, k, c))
         values[..., region.codes_of_own] = linear_mass(components, boundary, scales)[:, None]

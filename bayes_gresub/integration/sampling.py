@@ -29,20 +29,31 @@ MAX_SOBOL_DIMENSION = 200
 CHUNK_ELEMENTS = 2**20
 """Numbers in one batch of points, so that memory does not grow with n (8 MiB a copy)."""
 
+_STRETCH = 64
+"""Logarithm of the length of a component's stretch of the random stream, far more than it uses."""
+
 PointFunction = Callable[[Floats, Ints], Floats]
 """Maps points (m, d) and the index of the component each was drawn from, (m,), to values (m, q)."""
 
 
-def block_size(n_points: int, replicates: int = REPLICATES) -> int:
-    """Return the points a component gets from each scramble: n_points / replicates, rounded up to a power of two."""
+def block_size(n_points: int, replicates: int = REPLICATES, sobol: bool = True) -> int:
+    """Return the points a component gets from each replicate: n_points / replicates, rounded up.
+
+    Those of a Sobol' sequence are a power of two.
+    """
+    if not sobol:
+        return -(-n_points // replicates)
     return 1 << max(0, int(np.ceil(np.log2(n_points / replicates))))
 
 
 def sampling_method(components: Components) -> str:
     """Return in words what points are used for these components."""
-    if components.law.n_uniforms(components.dim) <= MAX_SOBOL_DIMENSION:
-        return "scrambled Sobol' points"
-    return "independent random points"
+    points = "scrambled Sobol' points" if _has_sobol(components) else "independent random points"
+    return points if components.bounds is None else f"{points}, clipped to the bounds"
+
+
+def _has_sobol(components: Components) -> bool:
+    return components.law.n_uniforms(components.dim) <= MAX_SOBOL_DIMENSION
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +85,8 @@ def sampled_means(
 
     where z_r is one long Sobol' sequence (random linear matrix scramble and digital shift) that is dealt to the
     components in blocks. Each scramble is unbiased and they are independent, so a standard error comes from
-    their spread. Similar components get neighbouring blocks, so that together they are spread evenly too.
+    their spread. Similar components get neighbouring blocks, so that together they are spread evenly too. In more than
+    200 dimensions the points are independent.
 
     Parameters
     ----------
@@ -103,9 +115,10 @@ def sampled_means(
     Sampled
         A replicate is one scramble, or where `tol` wants many, the mean of as many of them as of any other.
     """
-    order, leading = _arrangement(components) if arrange else (np.arange(len(components)), None)
+    sobol = _has_sobol(components)
+    order, leading = _arrangement(components) if arrange and sobol else (np.arange(len(components)), None)
     ordered = components.take(order)
-    block = block_size(n_points, replicates)
+    block = block_size(n_points, replicates, sobol)
 
     def run(first: int, last: int) -> Floats:
         values = _replicates(ordered, order, leading, function, range(first, last), block, seed, scales, n_jobs)
@@ -197,8 +210,12 @@ def _replicates(
     def batch(some: Sequence[int], begin: int) -> Floats:
         end = min(begin + step, k)
         part = components.take(slice(begin, end))
-        u = _uniforms(size, begin * block, end * block, [child(seed, POINTS, r) for r in some])
-        z = part.law.from_uniforms(u.reshape(len(some), end - begin, block, size), dim)
+        seeds = [child(seed, POINTS, r) for r in some]
+        if _has_sobol(components):
+            u = scrambles(size, begin * block, end * block, seeds)
+            z = part.law.from_uniforms(u.reshape(len(some), end - begin, block, size), dim)
+        else:
+            z = _independent(components, range(begin, end), block, seeds)
         if leading is not None:
             z = _lead(z, leading[part.group])
         owners = np.tile(np.repeat(owner[begin:end], block), len(some))
@@ -220,15 +237,16 @@ def _replicates(
     return np.concatenate(by_group, axis=1)
 
 
-def _uniforms(size: int, start: int, stop: int, seeds: Sequence[np.random.SeedSequence]) -> Floats:
-    """Return numbers start..stop of the replicates with these seeds, shape (seeds, stop - start, size)."""
-    if size <= MAX_SOBOL_DIMENSION:
-        return scrambles(size, start, stop, seeds)
-    return np.stack([_independent(size, start, stop, seed) for seed in seeds])
+def _independent(components: Components, numbers: range, block: int, seeds: Sequence[np.random.SeedSequence]) -> Floats:
+    """Return independent standard draws for the components with these numbers, shape (seeds, k, block, dim).
 
-
-def _independent(size: int, start: int, stop: int, seed: np.random.SeedSequence) -> Floats:
-    generator = np.random.PCG64(seed)
-    generator.advance(start * size)
-    # random() may give 0, whose normal quantile is infinite.
-    return np.maximum(np.random.Generator(generator).random((stop - start, size)), 2.0**-60)
+    Each component has a stretch of its own in the stream of each seed, so that they depend on no other.
+    """
+    z = np.empty((len(seeds), len(numbers), block, components.dim))
+    laws = [components.law.take(slice(number, number + 1)) for number in numbers]
+    for seed, some in zip(seeds, z, strict=True):
+        for number, law, place in zip(numbers, laws, some, strict=True):
+            stream = np.random.PCG64(seed)
+            stream.advance(number << _STRETCH)
+            place[:] = law.drawn(np.random.Generator(stream), block, components.dim)
+    return z

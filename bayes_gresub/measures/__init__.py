@@ -5,6 +5,7 @@ from bayes_gresub.measures.bayesian import Bayesian
 from bayes_gresub.measures.bolstered import Bolstered
 from bayes_gresub.measures.bolstered_posterior import BolsteredPosterior
 from bayes_gresub.measures.empirical import Empirical
+from bayes_gresub.measures.features import FeatureMeasure, on_features
 from bayes_gresub.measures.posterior_probability import PosteriorProbability
 
 __all__ = [
@@ -12,7 +13,9 @@ __all__ = [
     "Bolstered",
     "BolsteredPosterior",
     "Empirical",
+    "FeatureMeasure",
     "Measure",
     "MeasuredValue",
     "PosteriorProbability",
+    "on_features",
 ]

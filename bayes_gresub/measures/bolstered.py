@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayes_gresub.classifiers.inputs import Sample
-from bayes_gresub.components import Components
+from bayes_gresub.components import Components, Floats
 from bayes_gresub.description import describe
 from bayes_gresub.estimate import ErrorEstimate
 from bayes_gresub.kernels import Kernel, SphericalGaussian
@@ -22,6 +23,7 @@ class KernelMeasure(SmoothedMeasure):
     """A smoothed measure with a kernel on x, whose widths can be scaled together."""
 
     kernel_: Kernel
+    bounds: Any
     least_per_class = 2
 
     def errors_at_scales(
@@ -46,6 +48,35 @@ class KernelMeasure(SmoothedMeasure):
             raise ValueError(f"scales must be a sequence of finite numbers of at least 0; got {scales!r}.")
         return self._errors(classifier, factors.tolist(), X, y, sample_weight, random_state)
 
+    def _kernels(self, centers: Centers) -> Components:
+        """Return the kernels about centres, clipped to the bounds."""
+        components = self.kernel_.components(centers.features, self._codes(centers), centers.are_training)
+        limits = self._limits(centers.features)
+        return components if limits is None else replace(components, bounds=limits)
+
+    def _limits(self, features: Floats) -> tuple[Floats, Floats] | None:
+        """Return the least and greatest value of each feature, within which the features must lie."""
+        if self.bounds is None:
+            return None
+        try:
+            low, high = (np.asarray(one, dtype=float) for one in self.bounds)
+            limits = [np.broadcast_to(one.ravel() if one.ndim else one, features.shape[1]) for one in (low, high)]
+            fits = bool((limits[0] < limits[1]).all())
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise ValueError(
+                f"bounds must be a pair (low, high) of numbers, or of one for each of {features.shape[1]} features, "
+                f"low below high; got {self.bounds!r}."
+            )
+        outside = (features < limits[0]) | (features > limits[1])
+        if outside.any():
+            raise ValueError(
+                f"X must lie within bounds; {int(outside.any(axis=1).sum())} of {len(features)} points do not, the "
+                f"values range from {features.min():g} to {features.max():g}. Widen bounds, or leave them out."
+            )
+        return limits[0], limits[1]
+
 
 class Bolstered(KernelMeasure):
     r"""Mass 1/n spread about every training point by a kernel: bolstered resubstitution.
@@ -64,12 +95,16 @@ class Bolstered(KernelMeasure):
         Kernels at correctly classified points only; a misclassified one contributes exactly 1. The measure then
         depends on the classifier, which `sample`, `probability` and `expectation` must be given.
     n_points : int, default 64
-        Sampled points per training point, rounded up to 8 times a power of two. At 64 the sampling adds less than 5% to
-        the estimator's variance over data sets.
+        Sampled points per training point, rounded up to 8 times a power of two (to a multiple of 8 beyond
+        200 features). At 64 the sampling adds less than 5% to the estimator's variance over data sets.
     tol : float, optional
         Add points until the Monte-Carlo standard error is at most this.
     n_jobs : int, optional
         Threads for sampling; they change no number.
+    bounds : (low, high), optional
+        The domain of the features, two numbers or one pair for each feature: sampled points outside are moved to the
+        nearest point inside, such as (0, 1) for grey values. Nothing is clipped by default, as in the paper. Integrals
+        are then sampled, since no formula knows of bounds.
     sampling : "mixture" or "separate"
         Whether class frequencies are random or were fixed by design; with "separate" an overall error needs
         `class_prior`.
@@ -102,6 +137,7 @@ class Bolstered(KernelMeasure):
         n_points: int = 64,
         tol: float | None = None,
         n_jobs: int | None = None,
+        bounds: Any = None,
         sampling: str = "mixture",
         class_prior: Any = None,
         random_state: Seed = None,
@@ -111,6 +147,7 @@ class Bolstered(KernelMeasure):
         self.n_points = n_points
         self.tol = tol
         self.n_jobs = n_jobs
+        self.bounds = bounds
         self.sampling = sampling
         self.class_prior = class_prior
         self.random_state = random_state
@@ -121,10 +158,11 @@ class Bolstered(KernelMeasure):
             raise ValueError(f"semi must be True or False; got {self.semi!r}.")
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+        self._limits(sample.features)
         self.kernel_ = fitted_kernel(self.kernel, sample, seed)
 
     def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
-        components = self.kernel_.components(centers.features, self._codes(centers), centers.are_training)
+        components = self._kernels(centers)
         return components.stilled(~correct) if self.semi and correct is not None else components
 
     def _check_question(self, what: str, classifier: Any) -> None:

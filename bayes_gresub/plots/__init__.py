@@ -2,6 +2,7 @@
 
 from bayes_gresub.plots.calibration import plot_calibration
 from bayes_gresub.plots.estimates import plot_estimates
+from bayes_gresub.plots.images import plot_images
 from bayes_gresub.plots.studies import plot_deviations, plot_lines, plot_study
 
-__all__ = ["plot_calibration", "plot_deviations", "plot_estimates", "plot_lines", "plot_study"]
+__all__ = ["plot_calibration", "plot_deviations", "plot_estimates", "plot_images", "plot_lines", "plot_study"]

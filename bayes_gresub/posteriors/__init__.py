@@ -4,5 +4,6 @@ from bayes_gresub.posteriors.base import Posterior, as_posterior
 from bayes_gresub.posteriors.classifier import ClassifierPosterior
 from bayes_gresub.posteriors.gaussian_process import GaussianProcess
 from bayes_gresub.posteriors.knn import KNN
+from bayes_gresub.posteriors.temperature import TemperatureScaled
 
-__all__ = ["KNN", "ClassifierPosterior", "GaussianProcess", "Posterior", "as_posterior"]
+__all__ = ["KNN", "ClassifierPosterior", "GaussianProcess", "Posterior", "TemperatureScaled", "as_posterior"]

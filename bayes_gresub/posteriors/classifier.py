@@ -15,6 +15,7 @@ from bayes_gresub.classifiers.inputs import encode_labels
 from bayes_gresub.classifiers.training import trained, weight_argument
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.posteriors.base import Posterior
+from bayes_gresub.posteriors.temperature import best_temperature, scaled
 from bayes_gresub.seeds import POSTERIOR, Seed, child, seed_sequence
 
 
@@ -31,6 +32,15 @@ class ClassifierPosterior(Posterior):
         Preferably a calibrated one.
     cv : int, splitter or None, default 5
         Folds for the probabilities at the training points, as scikit-learn means them; None for in-sample ones.
+    temperature : bool, default False
+        Scale all probabilities by the temperature that makes the log loss of the out-of-fold ones smallest: for
+        networks, whose softmax is far too sure. Of a network that fits all its points the posterior-probability
+        estimate is then too large, the mean of 1 - P(label), where in-sample probabilities make it nearly 0.
+
+    Attributes
+    ----------
+    temperature_ : float
+        1 where none was asked for.
 
     Examples
     --------
@@ -42,9 +52,10 @@ class ClassifierPosterior(Posterior):
     (150, 3)
     """
 
-    def __init__(self, estimator: Any, cv: Any = 5) -> None:
+    def __init__(self, estimator: Any, cv: Any = 5, temperature: bool = False) -> None:
         self.estimator = estimator
         self.cv = cv
+        self.temperature = temperature
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, random_state: Seed = None
@@ -59,6 +70,7 @@ class ClassifierPosterior(Posterior):
         self._frozen = isinstance(self.estimator, FrozenEstimator)
         self._check_estimator(counts, sample_weight is not None)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        self.temperature_ = 1.0
         self._fold_models: list[Any] = []
         self._fold_of: Ints | None = None
         if self._frozen:
@@ -80,6 +92,10 @@ class ClassifierPosterior(Posterior):
             self._fold_of[test] = fold
         if (self._fold_of < 0).any():
             raise ValueError("cv must put every point in a test fold; got a splitter that leaves some out. Use KFold.")
+        if self.temperature:
+            codes = encode_labels(labels, self.classes_, "labels in y", "")
+            self.temperature_ = best_temperature(self._training, codes, weights)
+            self._training = scaled(self._training, self.temperature_)
         return self
 
     @property
@@ -88,12 +104,13 @@ class ClassifierPosterior(Posterior):
         check_is_fitted(self)
         name = type(self.estimator.estimator if self._frozen else self.estimator).__name__
         how = "as trained elsewhere" if self._frozen else "in sample" if self.cv is None else "out of fold"
-        return f"probabilities of {name}, {how}"
+        scale = f" at temperature {self.temperature_:.3g}" if self.temperature else ""
+        return f"probabilities of {name}, {how}{scale}"
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probabilities of the fit on the whole sample."""
         check_is_fitted(self)
-        return self._aligned(self.estimator_, self.estimator_.predict_proba(X))
+        return self._scaled(self._aligned(self.estimator_, self.estimator_.predict_proba(X)))
 
     def sampled_proba(self, X: ArrayLike, owners: Ints | None = None) -> Floats:
         """Return the probabilities at sampled points, from the fit that did not see the point they lie about."""
@@ -105,7 +122,10 @@ class ClassifierPosterior(Posterior):
             rows = np.flatnonzero(self._fold_of[owners] == fold)
             if len(rows):
                 result[rows] = self._aligned(model, model.predict_proba(_rows(points, rows)))
-        return result
+        return self._scaled(result)
+
+    def _scaled(self, probabilities: Floats) -> Floats:
+        return scaled(probabilities, self.temperature_) if self.temperature else probabilities
 
     def training_proba(self) -> Floats:
         """Return the out-of-fold probabilities; in-sample ones with cv=None or a frozen estimator."""
@@ -128,6 +148,11 @@ class ClassifierPosterior(Posterior):
             raise TypeError(
                 f"estimator must have predict_proba; {type(self.estimator).__name__} has none. "
                 "Wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+        if self.temperature and (self._frozen or self.cv is None):
+            raise ValueError(
+                "a temperature is learned from out-of-fold probabilities, which a frozen estimator, or cv=None, does "
+                "not have. Give cv folds, or learn it at held-out points with TemperatureScaled."
             )
         if self._frozen:
             return

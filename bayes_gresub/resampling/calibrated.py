@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from bayes_gresub.checks import check_whole
+from bayes_gresub.checks import check_name, check_whole
 from bayes_gresub.classifiers.inputs import Sample
 from bayes_gresub.components import Floats, Ints
 from bayes_gresub.description import describe
@@ -20,7 +20,7 @@ from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.bolstered import KernelMeasure
 from bayes_gresub.readings import read_prior
 from bayes_gresub.resampling.base import Resampler, Run
-from bayes_gresub.resampling.calibration import describe_failed, failed_fits, search
+from bayes_gresub.resampling.calibration import bisection, describe_failed, failed_fits, search
 from bayes_gresub.resampling.problem import Problem
 from bayes_gresub.resampling.splits import Split, holdout_splits
 from bayes_gresub.resampling.work import Work
@@ -57,8 +57,12 @@ class Calibrated(Resampler):
     test_size : float, default 0.2
         Share of the points held out.
     step : float, default 0.1
+    search : "steps" or "bisection"
+        "steps" is the paper's: kappa rises step by step. "bisection" looks for the same kappa on the same grid, taking
+        it that the estimate grows with kappa: about eight estimates in place of dozens, for classifiers whose
+        predictions are dear.
     patience : int, default 2
-        Failures to fall in a row that end the search.
+        Failures to fall in a row that end the search by steps.
     max_kappa : float, default 20
         Where the search ends with a warning.
     stratified : bool, default True
@@ -97,6 +101,7 @@ class Calibrated(Resampler):
         *,
         test_size: float = 0.2,
         step: float = 0.1,
+        search: str = "steps",
         patience: int = 2,
         max_kappa: float = 20.0,
         stratified: bool = True,
@@ -108,6 +113,7 @@ class Calibrated(Resampler):
         self.repeats = repeats
         self.test_size = test_size
         self.step = step
+        self.search = search
         self.patience = patience
         self.max_kappa = max_kappa
         self.stratified = stratified
@@ -132,6 +138,7 @@ class Calibrated(Resampler):
                 "calibration compares overall errors, which sampling='separate' does not give without class "
                 "probabilities. Give class_prior to the measure."
             )
+        check_name(self.search, ("steps", "bisection"), "search")
         check_whole(self.repeats, "repeats", 1)
         check_whole(self.patience, "patience", 1)
         for name, low, high in (("test_size", 0, 1), ("step", 0, np.inf), ("max_kappa", 1, np.inf)):
@@ -170,7 +177,11 @@ class Calibrated(Resampler):
             rows = [np.broadcast_to(biases, (len(kappas), count)) for biases, _ in work.results]
             return np.stack(rows, axis=1)
 
-        trace, capped = search(biases_at, failed, float(self.step), float(self.max_kappa), int(self.patience))
+        step, max_kappa = float(self.step), float(self.max_kappa)
+        if self.search == "bisection":
+            trace, capped = bisection(biases_at, failed, step, max_kappa)
+        else:
+            trace, capped = search(biases_at, failed, step, max_kappa, int(self.patience))
         if capped:
             warnings.warn(
                 f"kappa reached max_kappa={self.max_kappa:g} before the rough bias had clearly stopped falling; it is "
@@ -194,6 +205,7 @@ class Calibrated(Resampler):
         details = {
             "kappa": trace.kappa,
             "rough_bias": float(trace.rough_bias[chosen]),
+            "held_out_error": float(np.array([repeat.held_out_error for repeat in repeats])[~failed].mean()),
             "failed_fits": float(failed.sum()),
         }
         self.trace_, self.kappa_ = trace, trace.kappa

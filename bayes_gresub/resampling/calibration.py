@@ -15,8 +15,8 @@ from bayes_gresub.readings import standard_error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_AT_ONCE = 8
-"""Kappas that are tried together; the search stops inside such a batch."""
+_AT_ONCE = (2, 2, 4, 8)
+"""Kappas that are tried together, in the first batches and then on; the search stops inside a batch."""
 
 _FAR = 5.0
 """Standard errors by which a failed fit must exceed the others."""
@@ -95,10 +95,12 @@ def search(
     last = int(np.floor((max_kappa - 1) / step + 1e-9))
     kappas: list[float] = []
     rows: list[Floats] = []
-    fails = anchor = 0
+    fails = anchor = batches = 0
     while fails < patience and len(kappas) <= last:
+        size = _AT_ONCE[min(batches, len(_AT_ONCE) - 1)]
+        batches += 1
         # Rounded, so that 1 + 3 * 0.1 is called 1.3.
-        batch = [round(1 + step * number, 10) for number in range(len(kappas), min(len(kappas) + _AT_ONCE, last + 1))]
+        batch = [round(1 + step * number, 10) for number in range(len(kappas), min(len(kappas) + size, last + 1))]
         found = np.asarray(biases_at(batch))
         for kappa, row in zip(batch, found.reshape(*found.shape[:2], -1), strict=True):
             kappas.append(kappa)
@@ -116,6 +118,38 @@ def search(
     biases = np.array(rows).mean(axis=2)
     best = kappas[int(np.abs(biases[:, ~failed].mean(axis=1)).argmin())]
     return CalibrationTrace(np.array(kappas), biases, failed, best), fails < patience
+
+
+def bisection(
+    biases_at: Callable[[list[float]], Floats], failed: NDArray[np.bool_], step: float, max_kappa: float
+) -> tuple[CalibrationTrace, bool]:
+    """Return the kappa on the grid of `search` whose rough bias is nearest to 0, if the bias grows with kappa.
+
+    Where it does, `search` would come to the same, at several times the price: here kappa doubles its distance from 1
+    until the bias is no longer negative, and that stretch is then halved. Parameters and answers are those of `search`,
+    but that the trace holds only the kappas that were tried.
+    """
+    last = int(np.floor((max_kappa - 1) / step + 1e-9))
+    found: dict[int, Floats] = {}
+
+    def bias(number: int) -> float:
+        if number not in found:
+            (row,) = np.asarray(biases_at([round(1 + step * number, 10)]))
+            found[number] = row.reshape(len(failed), -1).mean(axis=1)
+        return float(found[number][~failed].mean())
+
+    low, high = 0, 0
+    while bias(high) < 0 and high < last:
+        low, high = high, min(max(1, 2 * high), last)
+    capped = bias(high) < 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if bias(middle) < 0 else (low, middle)
+    best = min(found, key=lambda number: (abs(bias(number)), number))
+    numbers = sorted(found)
+    kappas = np.array([round(1 + step * number, 10) for number in numbers])
+    biases = np.array([found[number] for number in numbers])
+    return CalibrationTrace(kappas, biases, failed, float(round(1 + step * best, 10))), capped
 
 
 def _change(before: Floats, after: Floats) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,6 +118,30 @@ class StudyResults:
         if said:
             parts.append(f"warnings in {_count(said, 'task')}: see warnings()")
         return f"StudyResults: {', '.join(parts)}"
+
+    def with_detail(self, estimator: str, detail: str, name: str) -> StudyResults:
+        """Return the results with one more estimator: a number that another one's estimates have among their details.
+
+        Such as the mean of the held-out errors that a calibration has on its way, "held_out_error".
+        """
+        check_name(estimator, self.grid.estimators, "estimator")
+        if name in self.grid.estimators:
+            raise ValueError(f"the estimators must have different names; there is {name!r} already.")
+        records = {}
+        for task, record in self.records.items():
+            row = record["rows"].get(estimator)
+            if row is None:
+                records[task] = record
+                continue
+            value = row.get("details", {}).get(detail)
+            if value is None and row["estimate"] is not None:
+                raise ValueError(
+                    f"{estimator!r} has no detail {detail!r}; it has {', '.join(row.get('details', {})) or 'none'}. "
+                    "Folders of earlier versions hold no details."
+                )
+            unknown = {"estimate": value, "std_error": None, "low": None, "high": None, "reruns": [], "details": {}}
+            records[task] = record | {"rows": record["rows"] | {name: row | unknown}}
+        return StudyResults(replace(self.grid, estimators=(*self.grid.estimators, name)), records)
 
     def repetitions(self, rule: str, n: int, estimator: str) -> Repetitions:
         """Return what one estimator said of one rule at one size, in every repetition."""

@@ -129,6 +129,7 @@ def _row(row: Row, level: float) -> dict[str, Any]:
         "exact": bool(cells["exact"]),
         "message": cells["message"],
         "reruns": [],
+        "details": {} if row.estimate is None else {k: _number(v) for k, v in row.estimate.details.items()},
     }
 
 

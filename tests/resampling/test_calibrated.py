@@ -39,9 +39,14 @@ def found(*biases, max_kappa=10.0, patience=2):
     return search(curve(*biases), np.array([False]), 0.1, max_kappa, patience)
 
 
+def rows_of(biases, step=0.1):
+    """Return a function from kappas to their rows of biases."""
+    return lambda kappas: biases[np.round((np.array(kappas) - 1) / step).astype(int)]
+
+
 def found_in_replicates(*replicates):
     """Search the curve of one repeat whose biases are sampled, each given as its replicates."""
-    return search(lambda kappas: np.array(replicates)[: len(kappas), None], np.array([False]), 0.1, 1.7)
+    return search(rows_of(np.array(replicates)[:, None]), np.array([False]), 0.1, 1.7)
 
 
 def test_search_stops_after_two_failures_in_a_row():
@@ -144,21 +149,21 @@ def test_no_kappa_is_tried_twice():
 def test_rough_bias_is_the_mean_over_repeats():
     """Each repeat alone has its least magnitude elsewhere."""
     biases = np.array([[-0.5, 0.1], [-0.3, 0.2], [-0.3, 0.3], [-0.3, 0.5], [-0.3, 0.6]])
-    trace, _ = search(lambda kappas: biases[: len(kappas)], np.array([False, False]), 0.1, 1.4)
+    trace, _ = search(rows_of(biases), np.array([False, False]), 0.1, 1.4)
     np.testing.assert_allclose(trace.rough_bias, [-0.2, -0.05, 0.0, 0.1, 0.15], atol=1e-15)
     assert trace.kappa == 1.2
 
 
 def test_search_leaves_failed_repeats_out():
     biases = np.array([[-0.5, 0.9], [-0.3, -0.9], [-0.1, 0.9], [-0.2, 0.2], [-0.3, 0.3]])
-    trace, _ = search(lambda kappas: biases[: len(kappas)], np.array([False, True]), 0.1, 1.4)
+    trace, _ = search(rows_of(biases), np.array([False, True]), 0.1, 1.4)
     np.testing.assert_array_equal(trace.rough_bias, biases[:, 0])
     assert trace.kappa == 1.2
 
 
 def test_biases_of_failed_repeats_are_kept_for_the_plot():
     biases = np.array([[-0.5, 0.9], [-0.6, -0.9], [-0.7, 0.9]])
-    trace, _ = search(lambda kappas: biases[: len(kappas)], np.array([False, True]), 0.1, 1.2)
+    trace, _ = search(rows_of(biases), np.array([False, True]), 0.1, 1.2)
     np.testing.assert_array_equal(trace.biases, biases)
 
 
@@ -617,6 +622,7 @@ def test_details_say_what_was_found():
     assert details == {
         "kappa": resampler.kappa_,
         "rough_bias": resampler.trace_.rough_bias[chosen],
+        "held_out_error": resampler.split_errors_.mean(),
         "failed_fits": 0.0,
     }
 

@@ -13,7 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 import bayes_gresub as bg
 from bayes_gresub.studies import StudyResults, paper
 from bayes_gresub.studies.arrays import Grid
-from bayes_gresub.studies.claims import Claim, Evidence, _weakest, claims, to_frame
+from bayes_gresub.studies.claims import claims
+from bayes_gresub.studies.evidence import Claim, Evidence, _weakest, to_frame
 from bayes_gresub.studies.tasks import Task
 
 RULES = ("linear SVM", "RBF-SVM", "CART", "3NN")
