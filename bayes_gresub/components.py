@@ -29,8 +29,8 @@ class StandardLaw(Protocol):
     def from_uniforms(self, u: Floats, dim: int) -> Floats:
         """Map uniforms of shape (..., k, m, n_uniforms(dim)), m points for each component, to (..., k, m, dim)."""
 
-    def drawn(self, rng: np.random.Generator, m: int, dim: int) -> Floats:
-        """Return m independent draws for the one component that this law is of, shape (m, dim)."""
+    def fill(self, draws: Floats, rng: np.random.Generator) -> None:
+        """Put independent draws for the one component that this law is of into an array (m, dim)."""
 
     def take(self, rows: Ints | slice) -> StandardLaw:
         """Return the law of the components with these indices."""
@@ -56,9 +56,9 @@ class Normal:
         """Map by the normal quantile function."""
         return np.asarray(ndtri(u))
 
-    def drawn(self, rng: np.random.Generator, m: int, dim: int) -> Floats:
-        """Return normal numbers, at a third of the price of their quantile function."""
-        return rng.standard_normal((m, dim))
+    def fill(self, draws: Floats, rng: np.random.Generator) -> None:
+        """Put in normal numbers, at a third of the price of their quantile function."""
+        rng.standard_normal(out=draws)
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class UnitBall:
         direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
         return np.asarray(direction * u[..., dim:] ** (1.0 / dim))
 
-    def drawn(self, rng: np.random.Generator, m: int, dim: int) -> Floats:
-        """Return normal directions times radii."""
-        direction = rng.standard_normal((m, dim))
-        radius = rng.random((m, 1)) ** (1.0 / dim)
-        return np.asarray(direction * (radius / np.linalg.norm(direction, axis=1, keepdims=True)))
+    def fill(self, draws: Floats, rng: np.random.Generator) -> None:
+        """Put in normal directions times radii."""
+        rng.standard_normal(out=draws)
+        radius = rng.random((len(draws), 1)) ** (1.0 / draws.shape[1])
+        draws *= radius / np.linalg.norm(draws, axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +118,11 @@ class StudentT:
         dof = np.asarray(self.dof, dtype=float)[..., None, None]
         return np.asarray(ndtri(u[..., :dim]) / np.sqrt(chdtri(dof, u[..., dim:]) / dof))
 
-    def drawn(self, rng: np.random.Generator, m: int, dim: int) -> Floats:
-        """Return normal numbers over roots of chi-squares."""
+    def fill(self, draws: Floats, rng: np.random.Generator) -> None:
+        """Put in normal numbers over roots of chi-squares."""
         dof = float(np.asarray(self.dof).reshape(-1)[0])
-        return np.asarray(rng.standard_normal((m, dim)) / np.sqrt(rng.chisquare(dof, (m, 1)) / dof))
+        rng.standard_normal(out=draws)
+        draws /= np.sqrt(rng.chisquare(dof, (len(draws), 1)) / dof)
 
 
 @dataclass(frozen=True, eq=False)

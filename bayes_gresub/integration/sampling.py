@@ -29,6 +29,9 @@ MAX_SOBOL_DIMENSION = 200
 CHUNK_ELEMENTS = 2**20
 """Numbers in one batch of points, so that memory does not grow with n (8 MiB a copy)."""
 
+_CHUNK_INDEPENDENT = 2**18
+"""The same where points are independent: they are cheap to draw, if they stay in the cache."""
+
 _STRETCH = 64
 """Logarithm of the length of a component's stretch of the random stream, far more than it uses."""
 
@@ -86,7 +89,7 @@ def sampled_means(
     where z_r is one long Sobol' sequence (random linear matrix scramble and digital shift) that is dealt to the
     components in blocks. Each scramble is unbiased and they are independent, so a standard error comes from
     their spread. Similar components get neighbouring blocks, so that together they are spread evenly too. In more than
-    200 dimensions the points are independent.
+    200 dimensions the points are independent, in pairs of opposite ones.
 
     Parameters
     ----------
@@ -203,7 +206,8 @@ def _replicates(
     width = max(size, components.centers.shape[1])
     if components.spread.ndim == 3 and len(components.spread) > 1:
         width = max(width, dim * components.centers.shape[1] // block)
-    per_batch = max(1, CHUNK_ELEMENTS // (block * width))
+    sobol = _has_sobol(components)
+    per_batch = max(1, (CHUNK_ELEMENTS if sobol else _CHUNK_INDEPENDENT) // (block * width))
     together = max(1, min(len(replicates), per_batch // k))
     step = min(k, per_batch)
 
@@ -211,7 +215,7 @@ def _replicates(
         end = min(begin + step, k)
         part = components.take(slice(begin, end))
         seeds = [child(seed, POINTS, r) for r in some]
-        if _has_sobol(components):
+        if sobol:
             u = scrambles(size, begin * block, end * block, seeds)
             z = part.law.from_uniforms(u.reshape(len(some), end - begin, block, size), dim)
         else:
@@ -238,15 +242,18 @@ def _replicates(
 
 
 def _independent(components: Components, numbers: range, block: int, seeds: Sequence[np.random.SeedSequence]) -> Floats:
-    """Return independent standard draws for the components with these numbers, shape (seeds, k, block, dim).
+    """Return standard draws for the components with these numbers, shape (seeds, k, block, dim).
 
-    Each component has a stretch of its own in the stream of each seed, so that they depend on no other.
+    Each component has a stretch of its own in the stream of each seed, so that its draws depend on no other's. Standard
+    laws are symmetric: half of the draws are the others' opposites, which have the same law and cost nothing.
     """
     z = np.empty((len(seeds), len(numbers), block, components.dim))
     laws = [components.law.take(slice(number, number + 1)) for number in numbers]
+    half = -(-block // 2)
     for seed, some in zip(seeds, z, strict=True):
         for number, law, place in zip(numbers, laws, some, strict=True):
             stream = np.random.PCG64(seed)
             stream.advance(number << _STRETCH)
-            place[:] = law.drawn(np.random.Generator(stream), block, components.dim)
+            law.fill(place[:half], np.random.Generator(stream))
+    np.negative(z[:, :, : block - half], out=z[:, :, half:])
     return z
