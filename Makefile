@@ -6,13 +6,14 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench paper lint clean
+.PHONY: help demo test test-long bench paper mnist lint clean
 
 help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
 	@echo "make test       lint, types, tests, doctests"
 	@echo "make test-long  the checks that take longer"
 	@echo "make bench      benchmarks, as ratios against scikit-learn; writes benchmarks/results/"
+	@echo "make mnist      the paper's MNIST experiment, over an hour; make mnist FOLDER=... with the MNIST files in it"
 	@echo "make paper      the paper's experiment and that on large samples, about an hour; writes benchmarks/results/"
 
 $(READY): pyproject.toml constraints.txt
@@ -42,6 +43,10 @@ bench: $(READY)
 paper: $(READY)
 	$(BIN)/python -m benchmarks.paper $(WORKERS)
 	$(BIN)/python -m benchmarks.large_sample $(WORKERS)
+
+mnist: $(READY)
+	@test -n "$(FOLDER)" || { echo "name the folder with the MNIST files: make mnist FOLDER=..."; exit 1; }
+	$(BIN)/python -m benchmarks.mnist "$(FOLDER)" 30 $(WORKERS)
 
 clean:
 	rm -rf $(VENV) build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

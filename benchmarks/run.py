@@ -1,4 +1,4 @@
-"""Run the benchmarks: all, or those named (speed, sampler, scale, selection, studies, bayesian, gp)."""
+"""Run the benchmarks: all, or those named (speed, sampler, scale, selection, studies, bayesian, gp, network)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import bayesian, gaussian_process, sampler, scale, selection, speed, studies
+from benchmarks import bayesian, gaussian_process, network, sampler, scale, selection, speed, studies
 
 BENCHMARKS = {
     "speed": speed.main,
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "studies": studies.main,
     "bayesian": bayesian.main,
     "gp": gaussian_process.main,
+    "network": network.main,
 }
 
 

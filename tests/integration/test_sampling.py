@@ -217,13 +217,19 @@ def sample(n=40, d=5, seed=0):
     return rng.normal(size=(n, d)) + 0.6 * y[:, None], y
 
 
+def set_chunk(monkeypatch, chunk):
+    """Set the size of batches, of Sobol' points and of independent ones."""
+    for name in ("CHUNK_ELEMENTS", "_CHUNK_INDEPENDENT"):
+        monkeypatch.setattr(sampling, name, chunk)
+
+
 CLASSIFIERS = {"rbf": SVC(C=2.0, gamma=0.3), "3nn": KNeighborsClassifier(3)}
 
 
 @pytest.mark.parametrize("chunk", [2**8, 2**11, 2**20])
 @pytest.mark.parametrize("d", [5, 250])
 def test_number_of_threads_changes_no_number(monkeypatch, chunk, d):
-    monkeypatch.setattr(sampling, "CHUNK_ELEMENTS", chunk)
+    set_chunk(monkeypatch, chunk)
     X, y = sample(d=d)
     classifier = SVC(gamma=0.1).fit(X, y)
     one, two = (error_of(classifier, X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
@@ -236,7 +242,7 @@ def test_size_of_batches_changes_no_number(monkeypatch, chunk, d):
     X, y = sample(d=d)
     classifier = SVC(gamma=0.1).fit(X, y)
     whole = error_of(classifier, X, y)
-    monkeypatch.setattr(sampling, "CHUNK_ELEMENTS", chunk)
+    set_chunk(monkeypatch, chunk)
     np.testing.assert_array_equal(error_of(classifier, X, y).replicate_confusions, whole.replicate_confusions)
 
 
@@ -367,3 +373,51 @@ def test_components_in_many_dimensions_do_not_share_points():
     components = Components(np.zeros((2, 250)), np.ones(1), np.zeros(2, int))
     means = means_of(components, lambda x, _: x, n_points=8, seed=np.random.SeedSequence(0))
     assert not np.isin(means[0, :, 0], means[0, :, 1]).any()
+
+
+def test_independent_points_are_as_many_as_asked_for():
+    """No power of two is needed: 8 replicates of 13."""
+    wide = Components(np.zeros((3, 300)), np.ones(1), np.zeros(3, int))
+    asked = []
+
+    def count(points, owners):
+        asked.append(len(points))
+        return np.ones((len(points), 1))
+
+    found = sampled_means(wide, count, n_points=100, seed=np.random.SeedSequence(0))
+    assert sum(asked) == found.n_points == 3 * 104
+
+
+@pytest.mark.parametrize("law", [Normal(), UnitBall(), StudentT(7.0)], ids=["normal", "ball", "t"])
+def test_independent_points_come_in_opposite_pairs(law):
+    wide = one_component(300, law)
+    seen = []
+
+    def keep(points, _):
+        seen.append(points.copy())
+        return points[:, :1]
+
+    means_of(wide, keep, n_points=40, seed=np.random.SeedSequence(0))
+    blocks = np.concatenate(seen).reshape(-1, 5, 300)
+    np.testing.assert_array_equal(blocks[:, 3:], -blocks[:, :2])
+    half = blocks[:, :3].reshape(-1, 300)
+    correlations = np.corrcoef(half)[np.triu_indices(len(half), 1)]
+    # Independent directions in 300 dimensions: a standard deviation of 0.058, and 276 pairs.
+    assert np.abs(correlations).max() < 0.3
+
+
+def test_opposite_pairs_report_the_right_standard_error():
+    """Over 150 seeds, the spread of a mean against what it says of itself; 4.5 standard errors."""
+    wide = Components(np.full((4, 250), 0.3), np.ones(1), np.zeros(4, int))
+    direction = np.random.default_rng(0).normal(size=250) / 16
+
+    def above(points, _):
+        return (points @ direction > 0.5)[:, None].astype(float)
+
+    values, errors = [], []
+    for seed in range(150):
+        means = means_of(wide, above, n_points=32, seed=np.random.SeedSequence(seed))[0].mean(axis=(1, 2))
+        values.append(means.mean())
+        errors.append(means.std(ddof=1) / np.sqrt(8))
+    ratio = np.mean(np.square(errors)) / np.var(values, ddof=1)
+    assert abs(np.log(ratio)) < 4.5 * np.sqrt(2 / 149 + 2 / (7 * 150))

@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
 from bayes_gresub.resampling import CalibrationTrace
-from bayes_gresub.resampling.calibration import failed_fits, search
+from bayes_gresub.resampling.calibration import bisection, failed_fits, search
 
 some = settings(max_examples=100, deadline=None, derandomize=True)
 
@@ -204,6 +204,54 @@ def test_bias_that_noise_hides_from_zero_cannot_fall_further():
 def test_biases_in_the_trace_are_means_over_replicates():
     trace, _ = found_in_replicates(*([-0.1 * k - 0.2, -0.1 * k - 0.4] for k in range(8)))
     np.testing.assert_allclose(trace.biases[:, 0], [-0.3, -0.4, -0.5], rtol=1e-12)
+
+
+@some
+@given(st.lists(st.integers(1, 20), min_size=4, max_size=150), st.integers(1, 400))
+def test_bisection_comes_to_what_steps_come_to_where_the_bias_grows(rises, start):
+    """Strictly growing biases: magnitudes fall to the crossing of 0 and rise from there."""
+    biases = (np.cumsum(rises) - start) / 400
+    last = 1 + 0.1 * (len(biases) - 1)
+    by_steps, _ = search(rows_of(biases[:, None]), np.array([False]), 0.1, last)
+    halved, capped = bisection(rows_of(biases[:, None]), np.array([False]), 0.1, last)
+    assert halved.kappa == by_steps.kappa
+    assert capped == (biases[-1] < 0)
+    assert len(halved.kappas) <= 2 * np.log2(len(biases)) + 3
+    assert (np.diff(halved.kappas) > 0).all()
+
+
+def test_bisection_leaves_failed_repeats_out_and_averages_replicates():
+    grid = np.linspace(-0.5, 0.5, 41)
+    biases = np.stack([np.stack([grid - 0.1, grid + 0.1], axis=1), np.full((41, 2), 9.0)], axis=1)
+    trace, _ = bisection(rows_of(biases), np.array([False, True]), 0.1, 5.0)
+    assert trace.kappa == 3.0
+    np.testing.assert_allclose(trace.rough_bias[trace.kappas == 3.0], 0.0, atol=1e-12)
+    assert (trace.biases[:, 1] == 9.0).all()
+
+
+def test_bisection_of_a_bias_that_is_positive_stays_at_one():
+    asked = []
+
+    def biases_at(kappas):
+        asked.extend(kappas)
+        return np.full((len(kappas), 1), 0.2)
+
+    trace, capped = bisection(biases_at, np.array([False]), 0.1, 20.0)
+    assert (trace.kappa, capped, asked) == (1.0, False, [1.0])
+
+
+def test_bisection_through_the_estimator():
+    X, y = sample()
+    measure = bg.Bolstered(bg.DiagonalGaussian(), random_state=0)
+    by_steps, halved = (
+        bg.Calibrated(measure, repeats=3, search=how, patience=5, random_state=0) for how in ("steps", "bisection")
+    )
+    for one in (by_steps, halved):
+        one.error(LinearDiscriminantAnalysis(), X, y)
+    assert halved.kappa_ == by_steps.kappa_
+    assert len(halved.trace_.kappas) < len(by_steps.trace_.kappas)
+    with pytest.raises(ValueError, match="unknown search 'bisect'; the names are bisection"):
+        bg.Calibrated(measure, search="bisect").error(LinearDiscriminantAnalysis(), X, y)
 
 
 @some
