@@ -17,13 +17,13 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.xdist_group("images")  # one run of the study serves all
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def study():
     rule = bg.studies.LeNet5(max_epochs=50)
     return bg.studies.image_study(2, population=bg.datasets.digits(), sample_sizes=[100, 150], rule=rule, tol=0.01)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def results(study, tmp_path_factory):
     return study.run(tmp_path_factory.mktemp("images"), n_jobs=1, progress=False)
 
