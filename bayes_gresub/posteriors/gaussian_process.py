@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -142,6 +143,7 @@ class GaussianProcess(Posterior):
         """
         import torch
 
+        _load_gpytorch()
         self._check_parameters()
         device = self._checked_device()
         seed = seed_sequence(random_state if self.random_state is None else self.random_state)
@@ -328,6 +330,13 @@ class GaussianProcess(Posterior):
                 raise ValueError("there are inducing points for approximation='variational' only; got n_inducing.")
         if self.kernel == "normalized" and self.amplitude is not None:
             raise ValueError("kernel='normalized' sets the amplitude itself; give no amplitude, or use kernel='rbf'.")
+
+
+def _load_gpytorch() -> None:
+    """Import it without the remarks of its parts to each other, which are not for users."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*torch.jit.script", DeprecationWarning)
+        import gpytorch  # noqa: F401
 
 
 def _flat(X: Any) -> Any:
