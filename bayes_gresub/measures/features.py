@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
 
 from bayes_gresub.checks import warn_user
 from bayes_gresub.classifiers.inputs import Labels, Sample, read_features, read_labels
@@ -108,7 +109,7 @@ class FeatureMeasure(Measure):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the measure from the features of a sample; parameters as in `Measure.fit`."""
         self._check_parameters()
-        points, labels = self._points(X)
+        points = _as_given(X)
         labels = read_labels(y, len(points))
         if self.cv is not None:
             features = self._out_of_fold(points, labels)
@@ -139,7 +140,7 @@ class FeatureMeasure(Measure):
     ) -> ErrorEstimate:
         """Return the mass of the set of features where `classifier`, which takes features, errs."""
         self._fitted_sample()
-        features = None if X is None else _extracted(self._extract(), self._points(X)[0])
+        features = None if X is None else _extracted(self._extract(), _as_given(X))
         return self.measure_.error(classifier, features, y, sample_weight=sample_weight, random_state=random_state)
 
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
@@ -158,19 +159,17 @@ class FeatureMeasure(Measure):
     def _extract(self) -> Callable[[Any], Any]:
         return _as_function(self.extractor)
 
-    def _points(self, X: ArrayLike) -> tuple[Any, Any]:
-        flat, form = read_features(X)
-        return form.unmoved().restore(flat, form.feature_names), form
-
     def _out_of_fold(self, points: Any, labels: Labels) -> Floats:
         whole = _extracted(self._extract(), points)
         found = np.full_like(whole, np.nan)
         seed = seed_sequence(self.random_state)
         for fold, (train, test) in enumerate(check_cv(self.cv, labels, classifier=True).split(points, labels)):
-            copied = trained(self.extractor, _rows(points, train), labels[train], None, child(seed, PARTS, fold))
+            copied = trained(
+                self.extractor, _safe_indexing(points, train), labels[train], None, child(seed, PARTS, fold)
+            )
             extract = _as_function(copied)
-            mapping = RidgeCV(_PENALTIES).fit(_extracted(extract, _rows(points, train)), whole[train])
-            found[test] = mapping.predict(_extracted(extract, _rows(points, test)))
+            mapping = RidgeCV(_PENALTIES).fit(_extracted(extract, _safe_indexing(points, train)), whole[train])
+            found[test] = mapping.predict(_extracted(extract, _safe_indexing(points, test)))
         if np.isnan(found).any():
             raise ValueError("cv must put every point in a test fold; got a splitter that leaves some out. Use KFold.")
         return found
@@ -217,5 +216,7 @@ def _extracted(extract: Callable[[Any], Any], points: Any) -> Floats:
     return features.reshape(len(features), -1)
 
 
-def _rows(points: Any, rows: Any) -> Any:
-    return points.iloc[rows] if hasattr(points, "iloc") else points[rows]
+def _as_given(X: ArrayLike) -> Any:
+    """Return points that were checked, in the form they came in."""
+    flat, form = read_features(X)
+    return form.unmoved().restore(flat, form.feature_names)
