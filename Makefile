@@ -6,13 +6,15 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench paper mnist lint clean
+.PHONY: help demo test test-long notebooks bench headline paper mnist lint clean
 
 help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
-	@echo "make test       lint, types, tests, doctests"
+	@echo "make test       lint, types, tests, doctests, notebooks in quick mode"
 	@echo "make test-long  the checks that take longer"
+	@echo "make notebooks  the notebooks in full, about twenty minutes; keeps their outputs"
 	@echo "make bench      benchmarks, as ratios against scikit-learn; writes benchmarks/results/"
+	@echo "make headline   the figure on top of README, about half an hour"
 	@echo "make mnist      the paper's MNIST experiment, over an hour; make mnist FOLDER=... with the MNIST files in it"
 	@echo "make paper      the paper's experiment and that on large samples, about an hour; writes benchmarks/results/"
 
@@ -32,10 +34,16 @@ lint: $(READY)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not long"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long"
 
 test-long: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m long
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m long
+
+notebooks: $(READY)
+	$(BIN)/python notebooks/run.py
+
+headline: $(READY)
+	$(BIN)/python -m benchmarks.headline 1000 $(WORKERS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,19 +32,19 @@ class DemoResult:
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
 
-        figure, ax = plt.subplots(figsize=(7, 8), layout="constrained")
+        figure, ax = plt.subplots(figsize=(7, 10), layout="constrained")
         self.comparison.plot(reference=self.held_out.value, ax=ax)
         ax.set_title("One RBF-SVM on breast_cancer: what each estimator says of it", fontsize="medium")
         figure.savefig(path, dpi=150)
         plt.close(figure)
 
 
-def breast_cancer_demo(size: int = 60, seed: int = 0) -> DemoResult:
-    """Train an RBF-SVM on a few points of breast_cancer and estimate its error with every estimator.
+def breast_cancer_demo(size: int = 60, seed: int = 0, estimators: Any = "all") -> DemoResult:
+    """Train an RBF-SVM on a few points of breast_cancer and estimate its error with many estimators, all by default.
 
     Examples
     --------
-    >>> result = breast_cancer_demo(size=40)
+    >>> result = breast_cancer_demo(size=40, estimators=["resub", "bolstered"])
     >>> result.n_held_out
     529
     """
@@ -56,5 +57,5 @@ def breast_cancer_demo(size: int = 60, seed: int = 0) -> DemoResult:
     order = np.random.default_rng(seed_sequence(seed)).permutation(len(y))
     train, rest = order[:size], order[size:]
     rule = make_pipeline(StandardScaler(), SVC())
-    table = compare(rule, X[train], y[train], estimators="all", test=(X[rest], y[rest]), random_state=seed)
+    table = compare(rule, X[train], y[train], estimators=estimators, test=(X[rest], y[rest]), random_state=seed)
     return DemoResult(table, len(rest))

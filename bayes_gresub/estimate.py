@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_gresub.classifiers.inputs import Labels
+from bayes_gresub.classifiers.inputs import Labels, plain_labels
 from bayes_gresub.components import Floats
 from bayes_gresub.computation import Computation
 from bayes_gresub.intervals import Interval, Support, check_level, shortest, support_from_dict
@@ -25,6 +25,9 @@ from bayes_gresub.readings import (
     with_prior,
 )
 from bayes_gresub.rendering import as_html, as_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 THIS_CLASSIFIER = "error of this classifier on the population the sample came from"
 """The estimand of every measure."""
@@ -280,6 +283,21 @@ class ErrorEstimate:
             raise ValueError(f"threshold must be an error between 0 and 1; got {threshold!r}.")
         return float((draws < threshold).mean() + 0.5 * (draws == threshold).mean())
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the error overall and given each class, with intervals where they exist; see `plots.plot_estimate`.
+
+        Examples
+        --------
+        >>> import bayes_gresub as bg
+        >>> from sklearn.neighbors import NearestCentroid
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+        >>> bg.Empirical().fit(X, y).error(NearestCentroid().fit(X, y)).plot().get_xlabel()
+        'estimated error (probability)'
+        """
+        from bayes_gresub.plots import plot_estimate
+
+        return plot_estimate(self, ax)
+
     def to_inference_data(self, **groups: Any) -> Any:
         """Return the posterior of the error and of all parameters for ArviZ; parameters as in `Bayesian`'s."""
         if self.posterior is None:
@@ -291,13 +309,12 @@ class ErrorEstimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python objects that JSON can hold."""
+        has_confusion = self.prior_known and self.replicate_confusions is not None
         return {
             "value": self.value if self.prior_known else None,
             "std_error": self.std_error if self.prior_known and not self.no_std_error else None,
-            "classes": _plain_labels(self.classes),
-            "confusion": self.confusion.tolist()
-            if self.prior_known and self.replicate_confusions is not None
-            else None,
+            "classes": plain_labels(self.classes),
+            "confusion": self.confusion.tolist() if has_confusion else None,
             "estimand": self.estimand,
             "computation": asdict(self.computation),
             "replicate_values": self.replicate_values.tolist(),
@@ -373,13 +390,6 @@ class ErrorEstimate:
             raise ValueError(
                 f"sensitivity and specificity are defined for two classes; got {len(self.classes)}. Use per_class."
             )
-
-
-def _plain_labels(classes: Labels) -> list[Any]:
-    labels: list[Any] = classes.tolist()
-    if not all(isinstance(label, int | float | str) for label in labels):
-        raise TypeError(f"labels must be numbers, strings or booleans to be kept; got {labels[0]!r}.")
-    return labels
 
 
 def _to_list(array: Floats | None) -> list[Any] | None:

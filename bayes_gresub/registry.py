@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from bayes_gresub.checks import check_name
-from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
-from bayes_gresub.measures import Bayesian, Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
-from bayes_gresub.models import GaussianClasses
-from bayes_gresub.posteriors import KNN, GaussianProcess
-from bayes_gresub.resampling import Bootstrap, Calibrated, CrossValidation, LeaveOneOut
 
 
 @dataclass(frozen=True)
@@ -40,17 +36,21 @@ class Entry:
 
 _ENTRIES: dict[str, Entry] = {}
 
+_ALIASES = {"bayes": "bayesian", "cv10": "cv"}
+"""Other names that people try."""
+
 
 def register(name: str, kind: str, summary: str, make: Callable[..., Any], main: bool = True) -> None:
     """Add an estimator to the registry; the contract tests then run over it.
 
     Examples
     --------
-    >>> register("resub", "measure", "again", Empirical)
+    >>> import bayes_gresub as bg
+    >>> register("resub", "measure", "again", bg.Empirical)
     Traceback (most recent call last):
     ValueError: an estimator named 'resub' is registered already. Choose another name.
     """
-    if name in _ENTRIES:
+    if name in _ENTRIES or name in _ALIASES:
         raise ValueError(f"an estimator named {name!r} is registered already. Choose another name.")
     if kind not in ("measure", "resampler"):
         raise ValueError(f"kind must be 'measure' or 'resampler'; got {kind!r}.")
@@ -73,175 +73,208 @@ def estimators(kind: str | None = None) -> list[Entry]:
 def make_estimator(name: str, **parameters: Any) -> Any:
     """Return a new estimator by name, `parameters` handed to its constructor.
 
+    "bayes" and "cv10" are other names of "bayesian" and "cv".
+
     Examples
     --------
     >>> make_estimator("3nn-pp")
     PosteriorProbability(posterior=KNN())
     """
+    name = _ALIASES.get(name, name)
     check_name(name, _ENTRIES, "estimator")
     return _ENTRIES[name].make(**parameters)
 
 
-def _with(kind: type, /, **fixed: Callable[[], Any] | str | bool | int) -> Callable[..., Any]:
-    """Return a maker of this kind; callables among the fixed parameters make their value anew each time."""
+def _made(place: str, /, **fixed: Any) -> Callable[..., Any]:
+    """Return a maker of the class at this place; makers among the fixed parameters make their value anew each time.
+
+    The class is imported when it is first made, so that names can be listed without loading any of them.
+    """
+    module, _, name = place.rpartition(".")
 
     def make(**parameters: Any) -> Any:
-        made = {name: value() if callable(value) else value for name, value in fixed.items()}
-        return kind(**(made | parameters))
+        made = {key: value() if callable(value) else value for key, value in fixed.items()}
+        return getattr(import_module(f"bayes_gresub.{module}"), name)(**(made | parameters))
 
     return make
 
 
-def _as_given(kind: type, *args: Any) -> Callable[[], Any]:
-    return lambda: kind(*args, standardize=None)
-
-
-register("resub", "measure", "plain resubstitution: share of training points misclassified; optimistic", Empirical)
-register("bolstered", "measure", "a spherical Gaussian about each point: smooth or regularised classifiers", Bolstered)
+register(
+    "resub",
+    "measure",
+    "plain resubstitution: share of training points misclassified; optimistic",
+    _made("measures.Empirical"),
+)
+register(
+    "bolstered",
+    "measure",
+    "a spherical Gaussian about each point: smooth or regularised classifiers",
+    _made("measures.Bolstered"),
+)
 register(
     "semi-bolstered",
     "measure",
     "kernels at correctly classified points only: for classifiers that overfit, such as 3NN",
-    _with(Bolstered, semi=True),
+    _made("measures.Bolstered", semi=True),
 )
 register(
     "ball-bolstered",
     "measure",
     "a uniform ball about each point: bounded kernels",
-    _with(Bolstered, kernel=UniformBall),
+    _made("measures.Bolstered", kernel=_made("kernels.UniformBall")),
 )
 register(
     "nb-bolstered",
     "measure",
     "a width per class and feature (Naive-Bayes), the paper's choice for images; optimistic unless scaled up",
-    _with(Bolstered, kernel=DiagonalGaussian),
+    _made("measures.Bolstered", kernel=_made("kernels.DiagonalGaussian")),
 )
 register(
     "full-bolstered",
     "measure",
     "kernels shaped like the class covariance: correlated features, enough points",
-    _with(Bolstered, kernel=FullGaussian),
+    _made("measures.Bolstered", kernel=_made("kernels.FullGaussian")),
 )
 register(
     "3nn-pp",
     "measure",
     "posterior probability from 3 nearest neighbours: fastest, never sampled",
-    _with(PosteriorProbability, posterior=lambda: KNN(3)),
+    _made("measures.PosteriorProbability", posterior=_made("posteriors.KNN", k=3)),
 )
 register(
     "gp-pp",
     "measure",
     "posterior probability from a Gaussian process: smooth, with draws; slower than 3nn-pp",
-    _with(PosteriorProbability, posterior=lambda: GaussianProcess()),
+    _made("measures.PosteriorProbability", posterior=_made("posteriors.GaussianProcess")),
 )
 register(
     "bolstered-3nn-pp",
     "measure",
     "point and label both smoothed, spherical Gaussian and 3NN posterior, integrated: for flexible classifiers",
-    _with(BolsteredPosterior, posterior=lambda: KNN(3)),
+    _made("measures.BolsteredPosterior", posterior=_made("posteriors.KNN", k=3)),
 )
 register(
     "bolstered-3nn-pp-product",
     "measure",
     "the paper's product form: no measure, strongly optimistic; for comparison",
-    _with(BolsteredPosterior, posterior=lambda: KNN(3), form="product"),
+    _made("measures.BolsteredPosterior", posterior=_made("posteriors.KNN", k=3), form="product"),
     main=False,
 )
 register(
     "paper-bolstered",
     "measure",
     "bolstered, features as given",
-    _with(Bolstered, kernel=_as_given(SphericalGaussian)),
+    _made("measures.Bolstered", kernel=_made("kernels.SphericalGaussian", standardize=None)),
     main=False,
 )
 register(
     "paper-semi-bolstered",
     "measure",
     "semi-bolstered, features as given",
-    _with(Bolstered, kernel=_as_given(SphericalGaussian), semi=True),
+    _made("measures.Bolstered", kernel=_made("kernels.SphericalGaussian", standardize=None), semi=True),
     main=False,
 )
 register(
     "paper-nb-bolstered",
     "measure",
     "nb-bolstered, features as given and ties counted as printed",
-    _with(Bolstered, kernel=lambda: DiagonalGaussian(ties="zero", standardize=None)),
+    _made("measures.Bolstered", kernel=_made("kernels.DiagonalGaussian", ties="zero", standardize=None)),
     main=False,
 )
 register(
     "paper-3nn-pp",
     "measure",
     "3nn-pp, features as given",
-    _with(PosteriorProbability, posterior=_as_given(KNN, 3)),
+    _made("measures.PosteriorProbability", posterior=_made("posteriors.KNN", k=3, standardize=None)),
     main=False,
 )
 register(
     "paper-bolstered-3nn-pp",
     "measure",
     "bolstered-3nn-pp (integrated), features as given",
-    _with(BolsteredPosterior, kernel=_as_given(SphericalGaussian), posterior=_as_given(KNN, 3)),
+    _made(
+        "measures.BolsteredPosterior",
+        kernel=_made("kernels.SphericalGaussian", standardize=None),
+        posterior=_made("posteriors.KNN", k=3, standardize=None),
+    ),
     main=False,
 )
 register(
     "paper-bolstered-3nn-pp-product",
     "measure",
     "bolstered-3nn-pp as printed: the product form, features as given",
-    _with(BolsteredPosterior, kernel=_as_given(SphericalGaussian), posterior=_as_given(KNN, 3), form="product"),
+    _made(
+        "measures.BolsteredPosterior",
+        kernel=_made("kernels.SphericalGaussian", standardize=None),
+        posterior=_made("posteriors.KNN", k=3, standardize=None),
+        form="product",
+    ),
     main=False,
 )
 register(
     "bayesian",
     "measure",
     "posterior of the error under Gaussian classes, a covariance each (Gibbs): has an interval; check() the model",
-    _with(Bayesian, model=lambda: GaussianClasses(), sampler="gibbs", draws=500),
+    _made("measures.Bayesian", model=_made("models.GaussianClasses"), sampler="gibbs", draws=500),
 )
 register(
     "bayesian-shared",
     "measure",
     "the same with one covariance for all classes: fewer points for each feature",
-    _with(Bayesian, model=lambda: GaussianClasses("shared"), sampler="gibbs", draws=500),
+    _made("measures.Bayesian", model=_made("models.GaussianClasses", covariance="shared"), sampler="gibbs", draws=500),
 )
-register("cv", "resampler", "10-fold cross-validation, stratified: nearly unbiased, variable", CrossValidation)
+register(
+    "cv",
+    "resampler",
+    "10-fold cross-validation, stratified: nearly unbiased, variable",
+    _made("resampling.CrossValidation"),
+)
 register(
     "repeated-cv",
     "resampler",
     "10-fold cross-validation over 5 random partitions: less variable, 50 fits",
-    _with(CrossValidation, repeats=5),
+    _made("resampling.CrossValidation", repeats=5),
+)
+register(
+    "nested-cv",
+    "resampler",
+    "10-fold cross-validation with an interval from nested folds, whatever the classes look like; 110 fits",
+    _made("resampling.CrossValidation", repeats=2, interval="nested"),
 )
 register(
     "bolstered-cv",
     "resampler",
     "the paper's generalized cross-validation: kernels about the points held out; biased upward",
-    _with(CrossValidation, measure=Bolstered),
+    _made("resampling.CrossValidation", measure=_made("measures.Bolstered")),
 )
-register("loo", "resampler", "leave-one-out: nearly unbiased, most variable, n fits", LeaveOneOut)
+register("loo", "resampler", "leave-one-out: nearly unbiased, most variable, n fits", _made("resampling.LeaveOneOut"))
 register(
     "boot-zero",
     "resampler",
     "errors at the points that 200 resamples leave out; biased upward, has an interval",
-    _with(Bootstrap, kind="zero"),
+    _made("resampling.Bootstrap", kind="zero"),
 )
 register(
     "boot-632",
     "resampler",
     "zero bootstrap balanced by the apparent error; optimistic where a rule fits its points perfectly",
-    _with(Bootstrap, kind="632"),
+    _made("resampling.Bootstrap", kind="632"),
 )
 register(
     "boot-632+",
     "resampler",
     ".632 with weights that follow the overfitting: the usual choice among bootstraps, 201 fits",
-    _with(Bootstrap, kind="632+"),
+    _made("resampling.Bootstrap", kind="632+"),
 )
 register(
     "calibrated-bolstered",
     "resampler",
     "bolstered, widths scaled until it agrees with held-out points; 6 fits",
-    _with(Calibrated, measure=Bolstered),
+    _made("resampling.Calibrated", measure=_made("measures.Bolstered")),
 )
 register(
     "calibrated-nb-bolstered",
     "resampler",
     "nb-bolstered, widths scaled likewise: the paper's choice for images; 6 fits",
-    _with(Calibrated, measure=lambda: Bolstered(DiagonalGaussian())),
+    _made("resampling.Calibrated", measure=_made("measures.Bolstered", kernel=_made("kernels.DiagonalGaussian"))),
 )

@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 
 import bayes_gresub as bg
+from bayes_gresub import plots
 
 ROOT = Path(bg.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
+FILES = [
+    *MODULES,
+    *(path for name in ("tests", "benchmarks", "notebooks") for path in (ROOT.parent / name).rglob("*.py")),
+]
 
 HEAVY = ["pymc", "torch", "gpytorch", "arviz", "matplotlib", "xarray", "dask", "distributed"]
 
@@ -58,7 +63,7 @@ LAYERS = [
     ["registry"],
     ["selection", "comparing"],
     ["studies"],
-    ["demo"],
+    ["demo", "model_files", "assessment"],
     ["cli"],
 ]
 # The front door sees all; plots are below nothing, since they are imported inside functions only.
@@ -95,15 +100,25 @@ def imports(path, inside_functions):
             found += (
                 [f"{node.module}.{alias.name}" for alias in node.names] if node.module == ROOT.name else [node.module]
             )
-    return [name.split(".")[1] for name in found if name.startswith(f"{ROOT.name}.")]
+    parts = [name.split(".")[1] for name in found if name.startswith(f"{ROOT.name}.")]
+    return [name for name in parts if name != "__version__"]
 
 
 def relative_name(path):
     return str(path.relative_to(ROOT))
 
 
-every_module = pytest.mark.parametrize("path", MODULES, ids=relative_name)
-PUBLIC = [name for name in bg.__all__ if not inspect.ismodule(getattr(bg, name))]
+def _is_own(thing, module):
+    return inspect.isfunction(thing) and thing.__module__ == module.__name__ and not thing.__name__.startswith("_")
+
+
+PLACES = {"": bg, "datasets.": bg.datasets, "studies.": bg.studies, "studies.paper.": bg.studies.paper, "plots.": plots}
+PUBLIC = {
+    f"{place}{name}": getattr(module, name)
+    for place, module in PLACES.items()
+    for name in getattr(module, "__all__", [name for name, one in vars(module).items() if _is_own(one, module)])
+    if not inspect.ismodule(getattr(module, name))
+}
 
 
 def test_importing_the_package_tries_no_heavy_library():
@@ -132,8 +147,8 @@ def test_plots_import_only_what_they_draw(path):
     assert set(imports(path, inside_functions=False)) <= {*LAYERS[0], "plots"}
 
 
-@every_module
-def test_modules_start_with_one_sentence(path):
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT.parent)))
+def test_files_start_with_one_sentence(path):
     docstring = ast.get_docstring(ast.parse(path.read_text()))
     first = docstring.split("\n\n")[0].replace("\n", " ")
     assert first.endswith(".")
@@ -147,22 +162,22 @@ def test_public_names_exist(name):
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_names_have_a_docstring_with_an_example(name):
-    docstring = inspect.getdoc(getattr(bg, name)) or ""
+    docstring = inspect.getdoc(PUBLIC[name]) or ""
     assert "Examples\n--------\n>>> " in docstring
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_docstring_is_its_own(name):
-    member = getattr(bg, name)
+    member = PUBLIC[name]
     inherited = [base.__doc__ for base in inspect.getmro(member)[1:]] if inspect.isclass(member) else []
     assert member.__doc__ not in inherited
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if inspect.isclass(getattr(bg, name))])
+@pytest.mark.parametrize("name", [name for name, one in PUBLIC.items() if inspect.isclass(one)])
 def test_public_methods_have_docstrings(name):
     own = [
         method
-        for attribute, method in vars(getattr(bg, name)).items()
+        for attribute, method in vars(PUBLIC[name]).items()
         if not attribute.startswith("_") and (inspect.isfunction(method) or isinstance(method, property))
     ]
     assert [method for method in own if not inspect.getdoc(method)] == []

@@ -196,6 +196,14 @@ def read_labels(y: ArrayLike, n: int) -> Labels:
     return labels
 
 
+def plain_labels(classes: Labels) -> list[Any]:
+    """Return labels as plain Python objects that JSON can hold, or raise."""
+    labels: list[Any] = classes.tolist()
+    if not all(isinstance(label, int | float | str) for label in labels):
+        raise TypeError(f"labels must be numbers, strings or booleans to be kept; got {labels[0]!r}.")
+    return labels
+
+
 def read_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     """Return weights of n points that sum to 1; equal ones by default."""
     if sample_weight is None:

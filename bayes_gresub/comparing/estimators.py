@@ -21,6 +21,8 @@ from bayes_gresub.resampling import Bootstrap, Calibrated, Interrupted, Resample
 from bayes_gresub.resampling.splits import read_groups
 from bayes_gresub.seeds import RULES, Seed, child, seed_sequence
 
+CAME_FITTED = "The classifier came fitted: rows without refits judge it as it is, the others refit a clone."
+
 
 def compare(
     classifier: Any,
@@ -93,7 +95,7 @@ def compare(
     try:
         everyone = np.arange(len(sample.codes))
         if is_fitted(classifier, sample.restored(everyone[:1])):
-            notes.append("The classifier came fitted: rows without refits judge it as it is, the others refit a clone.")
+            notes.append(CAME_FITTED)
             judged = classifier
         else:
             check_rule(classifier)

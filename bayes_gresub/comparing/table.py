@@ -131,7 +131,17 @@ class Comparison:
         return pd.DataFrame([row.cells(self.level) for row in self.rows], index=index)
 
     def plot(self, reference: float | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the estimates with their intervals; `reference` is an error to compare with."""
+        """Draw the estimates with their intervals; `reference` is an error to compare with.
+
+        Examples
+        --------
+        >>> import bayes_gresub as bg
+        >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+        >>> X, y = bg.datasets.PaperGaussian().sample(40, random_state=0)
+        >>> table = bg.compare(LinearDiscriminantAnalysis(), X, y, ["resub", "bolstered", "cv"], random_state=0)
+        >>> [tick.get_text() for tick in table.plot().get_yticklabels()]
+        ['resub', 'bolstered', 'cv']
+        """
         from bayes_gresub.plots import plot_estimates
 
         shown = {row.name: row.estimate for row in self.rows if row.estimate is not None and row.estimate.prior_known}

@@ -35,6 +35,15 @@ class TrueError:
     n_test : int
         Test points; 0 where the error is exact.
     method : str
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.neighbors import NearestCentroid
+    >>> X, y, truth = bg.datasets.PaperGaussian(bayes_error=0.2).draw(60, random_state=0)
+    >>> error = truth.true_error(NearestCentroid().fit(X, y))
+    >>> 0.2 < error.value < 0.5, error.std_error, error.n_test
+    (True, 0.0, 0)
     """
 
     value: float
@@ -58,6 +67,15 @@ class Population(ABC):
 
     To make your own, give a subclass `draw`, and make it a frozen dataclass or give it `get_params`, so that a study
     can tell whether a folder was made with it.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> isinstance(bg.datasets.PaperGaussian(), bg.datasets.Population)
+    True
+    >>> X, y = bg.datasets.PaperGaussian().sample(20, random_state=0)
+    >>> X.shape, y.shape
+    ((20, 10), (20,))
     """
 
     @abstractmethod

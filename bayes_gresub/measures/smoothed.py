@@ -86,6 +86,21 @@ class SmoothedMeasure(Measure):
         masses, how = self._integrate(centers, judged, (1.0,), seed)
         return masses[0], how, judged.region.classes
 
+    def components(self, classifier: Any) -> Components:
+        """Return the laws on x about the training points, in the units of X, as they are where `classifier` is judged.
+
+        Examples
+        --------
+        >>> import bayes_gresub as bg
+        >>> from sklearn.neighbors import NearestCentroid
+        >>> X, y = [[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]
+        >>> laws = bg.Bolstered(bg.UniformBall()).fit(X, y).components(NearestCentroid().fit(X, y))
+        >>> laws.centers.tolist(), laws.feature_deviations()[laws.group].tolist()
+        ([[0.0], [1.0], [2.0], [4.0]], [[2.0], [2.0], [4.0], [4.0]])
+        """
+        centers = self._centers(None, None, None)
+        return self._components(centers, correct_centers(centers, self._judged(classifier, centers, self._seed(None))))
+
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
         """Draw n independent pairs (x, y); `classifier` is needed for semi-bolstering only."""
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayes_gresub.plots.frame import axes_or_new
 from bayes_gresub.plots.palette import BLUE, GREY, ORANGE
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ def plot_calibration(trace: CalibrationTrace, ax: Axes | None = None) -> Axes:
     >>> plot_calibration(trace).get_ylabel()
     'rough bias (estimate less held-out error)'
     """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    ax = axes_or_new(ax)
     for column, is_failed in zip(trace.biases.T, trace.failed, strict=True):
         ax.plot(trace.kappas, column, color=ORANGE if is_failed else GREY, linewidth=0.8, alpha=0.7)
     ax.plot(trace.kappas, trace.rough_bias, "o-", color=BLUE, markersize=3, label="mean over repeats")

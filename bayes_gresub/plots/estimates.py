@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import BLUE, GREEN, GREY, ORANGE
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def plot_estimates(
     reference : float, optional
         An error to compare with, such as that on held-out data.
     ax : Axes, optional
+        Of a figure with layout="constrained", so that the legend below has room.
 
     Examples
     --------
@@ -40,10 +42,7 @@ def plot_estimates(
     >>> plot_estimates({"bolstered": estimate}).get_xlabel()
     'estimated error (probability)'
     """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(7, 0.32 * len(estimates) + 1.4), layout="constrained")
+    ax = axes_or_new(ax, 7, 0.27 * len(estimates) + 2.0)
     names = list(estimates)
     refitted = [estimate for estimate in estimates.values() if estimate.computation.n_refits]
     supported = [estimate for estimate in estimates.values() if _has_interval(estimate)]
@@ -77,10 +76,8 @@ def plot_estimates(
     ax.set_xlim(left=0)
     ax.set_xlabel("estimated error (probability)")
     ax.set_ylabel("estimator")
-    ax.grid(axis="x", color="#dddddd")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(fontsize="small", loc="upper right", framealpha=0.9, edgecolor="none")
+    plain(ax, "x")
+    legend_below(ax)
     return ax
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_gresub.components import Floats
+from bayes_gresub.plots.frame import axes_or_new, plain
 from bayes_gresub.plots.palette import BLUE, DASHES, GREY, LINES, MARKERS
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def plot_lines(lines: Mapping[str, Line], what: str, ax: Axes | None = None, *, 
     >>> plot_lines({"resub": (sizes, values, values - 0.01, values + 0.01)}, "rms").get_ylabel()
     'RMS of the deviation'
     """
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     _draw_lines(lines, what, ax, level)
     _limit(ax, what)
     return ax
@@ -87,7 +88,7 @@ def _draw_lines(lines: Mapping[str, Line], what: str, ax: Axes, level: float) ->
     ax.margins(y=0.08)
     ax.set_xlabel("sample size n")
     ax.set_ylabel(LABELS.get(what, what))
-    _plain(ax)
+    plain(ax)
 
 
 def _limit(ax: Axes, what: str) -> None:
@@ -112,7 +113,7 @@ def plot_deviations(deviations: Mapping[str, Floats], ax: Axes | None = None) ->
     >>> plot_deviations({"resub": np.array([-0.1, -0.05, 0.0])}).get_xlabel()
     'estimate less true error'
     """
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     names = list(deviations)
     for row, name in enumerate(names):
         values = deviations[name]
@@ -130,7 +131,7 @@ def plot_deviations(deviations: Mapping[str, Floats], ax: Axes | None = None) ->
     ax.invert_yaxis()
     ax.set_xlabel("estimate less true error")
     ax.set_ylabel("estimator")
-    return _plain(ax)
+    return plain(ax)
 
 
 def plot_study(panels: Mapping[str, Mapping[str, Any]], what: str, *, level: float = 0.95, n: int = 0) -> Figure:
@@ -211,18 +212,3 @@ def _style(number: int) -> dict[str, Any]:
         "linewidth": 1.2,
         "elinewidth": 0.8,
     }
-
-
-def _axes(ax: Axes | None) -> Axes:
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
-    return ax
-
-
-def _plain(ax: Axes) -> Axes:
-    ax.grid(color="#dddddd")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax

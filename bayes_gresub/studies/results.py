@@ -286,6 +286,14 @@ class StudyResults:
             Which to show; all by default.
         n : int, optional
             The size for "deviations"; the largest by default.
+
+        Examples
+        --------
+        >>> import bayes_gresub as bg
+        >>> from sklearn.neighbors import NearestCentroid
+        >>> study = bg.Study(bg.datasets.PaperGaussian(), NearestCentroid(), ["resub", "bolstered"], [20, 40], 3)
+        >>> [ax.get_ylabel() for ax in study.run().plot("bias").axes]
+        ['bias (estimate less true error)']
         """
         from bayes_gresub.plots import plot_study
 

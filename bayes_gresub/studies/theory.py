@@ -117,6 +117,16 @@ def approach(results: StudyResults, plain: str = "resub") -> pd.DataFrame:
     results : StudyResults
     plain : str, default "resub"
         The name of plain resubstitution among the estimators.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> rules = {"LDA": LinearDiscriminantAnalysis()}
+    >>> study = bg.Study(bg.datasets.PaperGaussian(), rules, ["resub", "bolstered"], [20, 200], repetitions=10)
+    >>> distance = approach(study.run())["to_resub"].xs("bolstered", level="estimator")
+    >>> bool(distance["LDA", 200] < distance["LDA", 20])
+    True
     """
     import pandas as pd
 

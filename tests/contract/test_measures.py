@@ -66,11 +66,14 @@ pytestmark = [
 ]
 
 QUICK = {"draws": 60, "tune": 20, "chains": 2}
+# The search for hyper-parameters takes most of a Gaussian process's time; it is tested with the process itself.
+FIXED = {"posterior": bg.GaussianProcess(lengthscale=2.0, amplitude=4.0)}
 
 
 def make(name, **given):
-    """Make the measure, its chains short where it has any."""
-    return MEASURES[name].make(**({**QUICK, **given} if name in POSTERIORS else given))
+    """Make the measure, its chains short and its hyper-parameters fixed where it has any."""
+    short = QUICK if name in POSTERIORS else FIXED if name == "gp-pp" else {}
+    return MEASURES[name].make(**{**short, **given})
 
 
 @functools.cache

@@ -73,7 +73,10 @@ def small(name, **given):
 every_resampler = pytest.mark.parametrize("name", RESAMPLERS)
 every_rule = pytest.mark.parametrize("rule", ["lda", "svc"])
 # Calibrated takes sampling and class_prior through its measure.
-PRIOR_TAKING = [name for name in RESAMPLERS if "class_prior" in parameters(name)]
+# Nested folds hold out pairs of equal points: no weights, groups, class prior or splits of the user's.
+NESTED = [name for name in RESAMPLERS if parameters(name).get("interval") == "nested"]
+every_resampler_of_any_sample = pytest.mark.parametrize("name", [name for name in RESAMPLERS if name not in NESTED])
+PRIOR_TAKING = [name for name in RESAMPLERS if "class_prior" in parameters(name) and name not in NESTED]
 
 
 @functools.cache
@@ -391,7 +394,7 @@ def test_units_of_a_feature_do_not_matter_to_a_rule_without_units(name):
     assert rescaled.value == pytest.approx(estimated(name, "lda").value, abs=1e-7)
 
 
-@every_resampler
+@every_resampler_of_any_sample
 def test_permuting_the_classes_permutes_the_confusion(name):
     """On the same splits. Where kernels are sampled, within 4.5 standard errors of 8 replicates.
 
@@ -409,7 +412,7 @@ def test_permuting_the_classes_permutes_the_confusion(name):
     np.testing.assert_allclose(permuted, original.confusion, rtol=0, atol=max(4.5 * noise, 1e-12))
 
 
-@every_resampler
+@every_resampler_of_any_sample
 def test_swapping_two_classes_transposes_nothing_but_the_order(name):
     X, y = sample_for("lda")
     resampler, original = used(name, "lda")
@@ -424,7 +427,7 @@ def test_four_classes_have_a_confusion_of_four_by_four(name):
     assert list(estimate.per_class) == [0, 1, 2, 3]
 
 
-@every_resampler
+@every_resampler_of_any_sample
 def test_weights_of_one_are_no_weights(name):
     X, y = points(2)
     rule = LogisticRegression()
@@ -432,7 +435,7 @@ def test_weights_of_one_are_no_weights(name):
     assert weighted.value == pytest.approx(plain.value, abs=1e-12)
 
 
-@every_resampler
+@every_resampler_of_any_sample
 def test_common_factor_of_the_weights_does_not_matter_to_a_rule_without_penalty(name):
     X, y = points(2)
     rule = RULES["tree"][1]
@@ -451,7 +454,7 @@ class Weighed(Counted):
         return super().fit(X, y)
 
 
-@every_resampler
+@every_resampler_of_any_sample
 def test_rule_gets_the_weights_in_the_size_given(name, monkeypatch):
     monkeypatch.setattr(Weighed, "sums", [])
     X, y = points(2)
@@ -462,7 +465,7 @@ def test_rule_gets_the_weights_in_the_size_given(name, monkeypatch):
     assert sorted(Weighed.sums) == pytest.approx(sorted(trained_on + of_all))
 
 
-@every_resampler
+@every_resampler_of_any_sample
 def test_rows_of_zero_weight_are_neither_trained_on_nor_held_out(name):
     X, y = points(2)
     weights = np.where(np.arange(len(y)) % 5 == 2, 0.0, 1.0)
@@ -484,7 +487,15 @@ def grouped(seed=0):
     return np.random.default_rng(seed).permutation(np.repeat(np.arange(10), 2))
 
 
-@every_resampler
+@pytest.mark.parametrize("given", ["sample_weight", "groups"])
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_folds_refuse_what_their_interval_does_not_hold_for(name, given):
+    X, y = sample_for("svc")
+    with pytest.raises(ValueError, match="interval='nested'"):
+        small(name).error(RULES["svc"][1], X, y, **{given: np.arange(len(y)) // 2 + 1})
+
+
+@every_resampler_of_any_sample
 def test_groups_never_straddle_a_split(name):
     X, y = points(2)
     groups = grouped()
@@ -498,7 +509,7 @@ def test_no_split_trains_on_what_it_holds_out(name):
     assert not any(np.isin(train, test).any() for train, test in used(name, "centroid")[0].indices_)
 
 
-@every_resampler
+@every_resampler_of_any_sample
 def test_names_of_the_groups_do_not_matter(name):
     X, y = points(2)
     groups = grouped()
@@ -572,7 +583,7 @@ def test_some_resampler_offers_an_interval():
 
 
 @pytest.mark.parametrize("rule", ["lda", "centroid"])
-@every_resampler
+@every_resampler_of_any_sample
 def test_splits_replayed_give_the_same_number(name, rule):
     """Sampled points come from the random state, which is the same."""
     resampler, estimate = used(name, rule)
@@ -580,7 +591,7 @@ def test_splits_replayed_give_the_same_number(name, rule):
     assert again.value == pytest.approx(estimate.value, abs=1e-12)
 
 
-@every_resampler
+@every_resampler_of_any_sample
 def test_splits_replayed_stay_as_they_are(name):
     first = used(name, "centroid")[0]
     again = small(name, random_state=5)

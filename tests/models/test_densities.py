@@ -23,8 +23,6 @@ from bayes_gresub.models import discrete, gaussian, mixture, student_t
 from bayes_gresub.models.base import ClassData
 from bayes_gresub.models.nuts import NutsDraws, Settings
 
-pytestmark = pytest.mark.xdist_group("densities")
-
 UNITS = np.array([3.0, 0.2, 40.0])
 LEVELS = ([0.0, 1.0, 2.0], [5.0, 7.0], [-1.0, 1.0])
 SETTINGS = Settings(draws=10, tune=0, chains=1)

@@ -19,8 +19,6 @@ import bayes_gresub as bg
 from bayes_gresub.models import custom, nuts
 from bayes_gresub.models.nuts import NutsDraws
 
-pytestmark = pytest.mark.xdist_group("pymc")
-
 N_BATCHES = 20
 MEAN, STRENGTH, DOF, SCALE = np.array([0.5, -1.0]), 0.8, 6.0, np.array([2.0, 3.0])
 

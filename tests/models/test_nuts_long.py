@@ -16,7 +16,6 @@ import bayes_gresub as bg
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.xdist_group("pymc"),
     pytest.mark.filterwarnings(r"ignore:\d of \d+ draws diverged"),  # With few points one in some thousand does.
 ]
 

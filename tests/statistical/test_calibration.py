@@ -48,7 +48,6 @@ def test_uniform_ranks_leave_the_band_as_often_as_its_level_says():
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("pymc")
 @pytest.mark.parametrize(("sampler", "samples"), [("conjugate", 1000), ("gibbs", 500), ("nuts", 100)])
 def test_ranks_are_uniform_with_many_samples(sampler, samples):
     found = run(sampler, samples)

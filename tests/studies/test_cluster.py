@@ -19,9 +19,6 @@ from threadpoolctl import threadpool_info
 
 import bayes_gresub as bg
 
-# One process of the suite has the cluster.
-pytestmark = pytest.mark.xdist_group("cluster")
-
 # Workers cannot import a test module, so its classes are sent to them whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 

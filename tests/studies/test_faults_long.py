@@ -28,7 +28,6 @@ from bayes_gresub.studies.tasks import Task
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.xdist_group("faults"),
     pytest.mark.skipif(sys.platform != "linux", reason="processes are found and limited as Linux does it"),
 ]
 

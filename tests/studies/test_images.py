@@ -14,7 +14,6 @@ from bayes_gresub.studies.image_claims import image_claims
 from bayes_gresub.studies.images import HOLD_OUT, image_estimators, with_hold_out
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.xdist_group("images")  # one run of the study serves all
 
 
 @pytest.fixture(scope="session")

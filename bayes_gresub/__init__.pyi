@@ -1,0 +1,72 @@
+"""The public names of the package and where each lives; `__init__.py` loads them when they are first used."""
+
+from . import datasets, studies
+from .classifiers.network import TorchClassifier, TorchFeatures
+from .comparing import compare, compare_classifiers
+from .estimate import ErrorEstimate
+from .kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
+from .measures import Bayesian, Bolstered, BolsteredPosterior, Empirical, PosteriorProbability, on_features
+from .models import (
+    DiscreteClasses,
+    GaussianClasses,
+    Hierarchical,
+    MixtureClasses,
+    NormalInverseWishart,
+    PyMCClasses,
+    StudentTClasses,
+)
+from .plots import plot_contributions, plot_error_posterior, plot_regions
+from .posteriors import KNN, ClassifierPosterior, GaussianProcess, TemperatureScaled
+from .registry import estimators, make_estimator, register
+from .resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, TestSet
+from .selection import WholeSet, scorer
+from .studies import Study, StudyResults
+
+__all__ = [
+    "KNN",
+    "Bayesian",
+    "Bolstered",
+    "BolsteredPosterior",
+    "Bootstrap",
+    "Calibrated",
+    "ClassifierPosterior",
+    "CrossValidation",
+    "DiagonalGaussian",
+    "DiscreteClasses",
+    "Empirical",
+    "ErrorEstimate",
+    "FullGaussian",
+    "GaussianClasses",
+    "GaussianProcess",
+    "Hierarchical",
+    "Interrupted",
+    "LeaveOneOut",
+    "MixtureClasses",
+    "NormalInverseWishart",
+    "PosteriorProbability",
+    "PyMCClasses",
+    "SphericalGaussian",
+    "StudentTClasses",
+    "Study",
+    "StudyResults",
+    "TemperatureScaled",
+    "TestSet",
+    "TorchClassifier",
+    "TorchFeatures",
+    "UniformBall",
+    "WholeSet",
+    "compare",
+    "compare_classifiers",
+    "datasets",
+    "estimators",
+    "make_estimator",
+    "on_features",
+    "plot_contributions",
+    "plot_error_posterior",
+    "plot_regions",
+    "register",
+    "scorer",
+    "studies",
+]
+
+__version__: str

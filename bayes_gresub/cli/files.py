@@ -1,0 +1,31 @@
+"""Files that the command line writes: refused before the work where they cannot be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FIGURES = (".png", ".svg", ".pdf")
+
+
+def check_output(path: Path | None, option: str, endings: tuple[str, ...] = ()) -> None:
+    """Raise unless a file can be written there."""
+    if path is None:
+        return
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(f"{option} must end in {', '.join(endings)}; got {path}.")
+    if path.is_dir():
+        raise ValueError(f"{option} must name a file; {path} is a folder.")
+    existed = path.exists()
+    try:
+        # Only writing tells whether one can write: permissions, full disks and read-only systems differ.
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise ValueError(f"{option} cannot be written: {path} ({error.strerror}). Name another place.") from error
+    if not existed:
+        path.unlink()
+
+
+def listed(text: str) -> list[str]:
+    """Return the names in a comma-separated list."""
+    return [name.strip() for name in text.split(",") if name.strip()]

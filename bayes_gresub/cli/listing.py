@@ -1,0 +1,31 @@
+"""`bayes-gresub list`: every estimator, or every classifier, in one line each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayes_gresub.cli import screen
+
+
+def list_names(
+    classifiers: Annotated[bool, typer.Option("--classifiers", help="List the classifiers instead.")] = False,
+) -> None:
+    """Name every estimator, with one line on when to use it."""
+    if classifiers:
+        from bayes_gresub.classifiers.rules import named_rules
+
+        screen.table(
+            [("classifier", "left"), ("what it is", "wrap")], [(rule.name, rule.summary) for rule in named_rules()]
+        )
+        return
+    from bayes_gresub.registry import estimators
+
+    columns = [("estimator", "left"), ("kind", "left"), ("what it is, when to use it", "wrap")]
+    screen.table(columns, [(entry.name, entry.kind, entry.summary) for entry in estimators() if entry.main])
+    typer.echo("\nFor comparison with the paper only:\n")
+    screen.table(columns, [(entry.name, entry.kind, entry.summary) for entry in estimators() if not entry.main])
+    typer.echo()
+    screen.note("A measure judges the trained classifier without refits; a resampler trains it anew.", "")
+    screen.note("--estimators main is the first table, all is both. Also: bayes for bayesian, cv10 for cv.", "")
