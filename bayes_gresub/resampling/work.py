@@ -10,6 +10,8 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
+from bayes_gresub.progress import in_notebook
+
 _SHOWN_AFTER = 2.0
 """Seconds of work before a progress bar appears."""
 
@@ -98,6 +100,6 @@ def _interrupted(message: str, partial: Any) -> Interrupted:
 def _bar(what: str, done: int, total: int, progress: bool | None) -> Any:
     from tqdm.std import tqdm
 
-    shown = (sys.stderr.isatty() or "ipykernel" in sys.modules) if progress is None else progress
+    shown = (sys.stderr.isatty() or in_notebook()) if progress is None else progress
     delay = _SHOWN_AFTER if progress is None else 0
     return tqdm(desc=what, initial=done, total=total, disable=not shown, delay=delay, leave=False, unit="fit")

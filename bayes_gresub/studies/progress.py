@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from time import monotonic
 from types import TracebackType
 from typing import Any
 
+from bayes_gresub.progress import in_notebook
 from bayes_gresub.studies.tasks import Record
 
 _EVERY = 30.0
@@ -35,7 +35,7 @@ class Display:
         self.done, self.begun, self.total = done, done, total
         self.estimators, self.rules = estimators, rules
         self.console = Console(file=file) if file is not None else Console(stderr=True)
-        can_draw = self.console.is_terminal or "ipykernel" in sys.modules
+        can_draw = self.console.is_terminal or in_notebook()
         self.draws = can_draw and progress is not False
         self.prints = not can_draw and bool(progress)
         self.squares: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
