@@ -107,6 +107,11 @@ class FeatureMeasure(Measure):
         """Whether `error` gives posterior draws: whether the measure on features does."""
         return bool(self.measure.has_draws)
 
+    @property
+    def draws_at_training_points(self) -> bool:  # type: ignore[override]
+        """Whether they are draws of labels at training points: whether those of the measure on features are."""
+        return bool(self.measure.draws_at_training_points)
+
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the measure from the features of a sample; parameters as in `Measure.fit`."""
         self._check_parameters()
