@@ -22,7 +22,7 @@ NOT_FROM_TRAINING = (
     "two classifiers cannot be compared by the error that a measure at their training points gives them: the measure "
     "favours the one that fits those points more closely. With 60 points of the paper's model 1NN then 'beats' LDA "
     "in each of 200 samples, and is truly better in none. Use by=TestSet(...), by=CrossValidation(...), or a measure "
-    "with posterior draws"
+    "that draws whole laws, such as Bayesian"
 )
 
 DIFFERENCE = "difference of the errors of two classifiers on the population the sample came from"
@@ -94,9 +94,10 @@ def compare_classifiers(
     - `by=CrossValidation(...)`: two rules on shared folds, with Nadeau & Bengio's corrected t: over J splits with
       differences d, training on n1 and holding out n2 points, the variance of their mean is taken to be
       :math:`(1/J + n_2/n_1)\,s_d^2`.
-    - `by=` a fitted measure with posterior draws (`has_draws`): from joint draws of both errors.
+    - `by=` a fitted measure that draws whole laws (`Bayesian`): from joint draws of both errors.
 
-    Other measures are refused: contributions of training points favour whichever fits them more closely.
+    Other measures are refused: contributions of training points favour whichever fits them more closely. So do draws
+    of the labels at these points, which `PosteriorProbability` has with a Gaussian process.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def compare_classifiers(
         Trained classifiers for a test set or a measure, rules for cross-validation.
     X, y : array-like
         The sample, for cross-validation.
-    by : TestSet, CrossValidation or measure with posterior draws, optional
+    by : TestSet, CrossValidation or measure that draws whole laws, optional
         `CrossValidation(10, repeats=10)` by default.
     groups : array-like, optional
         For cross-validation.
@@ -137,11 +138,11 @@ def compare_classifiers(
     if isinstance(by, CrossValidation):
         return _on_shared_folds(first, second, X, y, groups, by, level, random_state)
     if isinstance(by, Measure):
-        if not by.has_draws:
+        if not by.has_draws or by.draws_at_training_points:
             raise ValueError(f"{NOT_FROM_TRAINING}.")
         _only_with_cross_validation(X, y, groups)
         return _from_draws(first, second, by, level, random_state)
-    raise TypeError(f"by must be a TestSet, a CrossValidation or a measure with posterior draws; got {by!r}.")
+    raise TypeError(f"by must be a TestSet, a CrossValidation or a measure that draws whole laws; got {by!r}.")
 
 
 def _at_test_points(first: Any, second: Any, by: TestSet, level: float) -> ClassifierComparison:

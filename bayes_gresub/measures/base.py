@@ -47,6 +47,9 @@ class Measure(BaseEstimator, ABC):
     has_draws = False
     """Whether `error` gives posterior draws, the same ones for every classifier."""
 
+    draws_at_training_points = False
+    """Whether these are draws of labels at points that the classifier was trained on, not of whole laws."""
+
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the measure from a sample.
 

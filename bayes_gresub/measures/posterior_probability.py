@@ -72,6 +72,7 @@ class PosteriorProbability(SmoothedMeasure):
     n_jobs = None
     _moves = False
     _needs_labels = False
+    draws_at_training_points = True
 
     def __init__(
         self,

@@ -65,7 +65,7 @@ class Value:
 
     @property
     def std_error(self) -> float:
-        """Return the Monte-Carlo standard error; NaN for fewer than two repetitions."""
+        """Return the Monte-Carlo standard error; NaN for fewer than two repetitions, or three for second moments."""
         r = len(self.influence)
         return float(np.sqrt((self.influence**2).sum() / (r * (r - 1)))) if r > 1 else float("nan")
 
@@ -81,14 +81,13 @@ def mean_of(values: Floats) -> Value:
 
 def variance_of(values: Floats) -> Value:
     """Return a variance, divided by R."""
-    squares = (values - values.mean()) ** 2
-    return Value(float(squares.mean()), squares - squares.mean())
+    return covariance_of(values, values)
 
 
 def covariance_of(first: Floats, second: Floats) -> Value:
     """Return a covariance, divided by R."""
     products = (first - first.mean()) * (second - second.mean())
-    return Value(float(products.mean()), products - products.mean())
+    return Value(float(products.mean()), _of_three_or_more(products - products.mean()))
 
 
 def rms(data: Repetitions) -> Value:
@@ -107,7 +106,7 @@ def correlation(data: Repetitions) -> Value:
         return Value(float("nan"), np.full_like(first, np.nan))
     u, v = (first - first.mean()) / spread[0], (second - second.mean()) / spread[1]
     r = float((u * v).mean())
-    return Value(r, u * v - r * (u**2 + v**2) / 2)
+    return Value(r, _of_three_or_more(u * v - r * (u**2 + v**2) / 2))
 
 
 def absolute_bias(data: Repetitions) -> Value:
@@ -124,6 +123,12 @@ def interval_score(data: Repetitions) -> Value:
     below = np.maximum(data.low - data.true_error, 0)
     above = np.maximum(data.true_error - data.high, 0)
     return mean_of(data.high - data.low + 2 / (1 - data.level) * (below + above))
+
+
+def _of_three_or_more(influence: Floats) -> Floats:
+    """Return influence values of a second moment, NaN where they tell nothing."""
+    # Two repetitions lie at the same distance from their mean, so that the values are 0, whatever the truth.
+    return influence if len(influence) > 2 else np.full_like(influence, np.nan)
 
 
 METRICS: dict[str, Metric] = {

@@ -81,6 +81,10 @@ REFUSED = {
     "bolstered": bg.Bolstered(),
     "posterior": bg.PosteriorProbability(),
     "bolstered posterior": bg.BolsteredPosterior(),
+    "gaussian process": bg.PosteriorProbability(bg.GaussianProcess(lengthscale=1.0, amplitude=1.0)),
+    "gaussian process on features": bg.on_features(
+        bg.PosteriorProbability(bg.GaussianProcess(lengthscale=1.0, amplitude=1.0)), np.asarray, held_out=True
+    ),
 }
 
 
@@ -96,7 +100,7 @@ def test_measure_at_training_points_is_refused_with_the_reason(kind, fitted):
 
 def test_refusal_of_a_measure_names_what_to_use():
     with pytest.raises(
-        ValueError, match=r"Use by=TestSet\(\.\.\.\), by=CrossValidation\(\.\.\.\), or a measure with posterior draws"
+        ValueError, match=r"Use by=TestSet\(\.\.\.\), by=CrossValidation\(\.\.\.\), or a measure that draws whole laws"
     ):
         bg.compare_classifiers(trained("1nn"), trained("lda"), by=bg.Bolstered())
 
@@ -641,7 +645,7 @@ def test_interval_from_draws_has_equal_tails(level):
 
 def test_measure_that_promises_draws_and_has_none_is_refused(monkeypatch):
     monkeypatch.setattr(Drawn, "has_any", False)
-    with pytest.raises(ValueError, match="or a measure with posterior draws"):
+    with pytest.raises(ValueError, match="or a measure that draws whole laws"):
         bg.compare_classifiers(Judged(0.1), Judged(0.3), by=Drawn().fit(*sample()))
 
 
@@ -760,7 +764,7 @@ WRONG_BY = {
 @pytest.mark.parametrize("kind", WRONG_BY)
 def test_other_ways_of_comparing_are_refused(kind):
     with pytest.raises(
-        TypeError, match="by must be a TestSet, a CrossValidation or a measure with posterior draws; got"
+        TypeError, match="by must be a TestSet, a CrossValidation or a measure that draws whole laws; got"
     ):
         bg.compare_classifiers(FIRST, SECOND, *sample(), by=WRONG_BY[kind])
 

@@ -1,7 +1,10 @@
 """Rescaling a column by a thousand, as when metres become millimetres."""
 
+from functools import cache
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -20,6 +23,23 @@ RULES = {
 }
 
 
+@cache
+def sample(factors):
+    """Return points whose first columns are multiplied."""
+    X, y = bg.datasets.PaperGaussian().sample(50, random_state=4)
+    return X * np.pad(factors, (0, X.shape[1] - len(factors)), constant_values=1.0), y
+
+
+@cache
+def measured(entry, factors):
+    return entry.make(random_state=0).fit(*sample(factors))
+
+
+@cache
+def estimated(entry, rule, factors):
+    return measured(entry, factors).error(clone(RULES[rule]).fit(*sample(factors)))
+
+
 @pytest.mark.parametrize("column", range(3))
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("entry", DEFAULTS, ids=lambda entry: entry.name)
@@ -28,8 +48,7 @@ def test_rescaling_a_column_by_a_thousand_changes_no_default_estimate(entry, rul
 
     The same seed gives nearly the same points, so that the bound on sampled estimates is generous.
     """
-    X, y = bg.datasets.PaperGaussian().sample(50, random_state=4)
-    rescaled = X * np.where(np.arange(X.shape[1]) == column, 1e3, 1.0)
-    before, after = (entry.make(random_state=0).fit(data, y).error(RULES[rule].fit(data, y)) for data in (X, rescaled))
+    factors = tuple(1e3 if other == column else 1.0 for other in range(3))
+    before, after = estimated(entry, rule, (1.0, 1.0, 1.0)), estimated(entry, rule, factors)
     allowed = 4.5 * np.hypot(before.std_error, after.std_error)
     assert after.value == pytest.approx(before.value, abs=max(1e-6, allowed))

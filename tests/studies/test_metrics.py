@@ -434,6 +434,20 @@ def test_one_repetition_has_no_standard_error(name):
     assert math.isnan(evaluate(name, drawn(np.random.default_rng(15), 1)).std_error)
 
 
+@pytest.mark.parametrize("name", ["variance", "estimate_variance", "true_variance", "covariance", "correlation"])
+def test_two_repetitions_tell_nothing_about_how_well_second_moments_are_known(name):
+    two = repetitions([0.21, 0.3], [0.18, 0.37])
+    other = repetitions([0.21, 0.3], [0.25, 0.28])
+    assert math.isfinite(evaluate(name, two).value)
+    assert math.isnan(evaluate(name, two).std_error)
+    assert math.isnan(paired_difference(name, two, other)[0].std_error)
+
+
+def test_two_repetitions_tell_how_well_the_bias_is_known():
+    two = repetitions([0.2, 0.3], [0.18, 0.36])
+    assert evaluate("bias", two).std_error == pytest.approx(stats.sem([-0.02, 0.06]))
+
+
 @pytest.mark.parametrize("name", sorted(set(ALL) - {"correlation"}))
 def test_one_repetition_has_a_value(name):
     data = drawn(np.random.default_rng(15), 1)
