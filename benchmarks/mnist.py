@@ -84,6 +84,8 @@ Standard errors in brackets; more metrics are in [summary.csv](summary.csv).
 ## Kappa and time
 
 {kappas}
+
+Seconds of one thread, of machines that did other work at times.
 """
 
 
