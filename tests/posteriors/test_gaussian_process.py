@@ -161,7 +161,7 @@ class TestDraws:
         assert (np.abs(drawn.mean(axis=0) - gp.training_proba()) < 4.5 * error + 3e-3).all()
 
 
-@parametrize_with_checks([bg.GaussianProcess(tol=0.05)])
+@parametrize_with_checks([bg.GaussianProcess(approximation="laplace", tol=0.05)])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
