@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+from time import monotonic, sleep
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -17,6 +18,11 @@ from bayes_gresub.studies.tasks import Job, Record, Task, run_task
 
 _AHEAD = 1000
 """Tasks that a cluster is handed before the first is done: enough to keep many workers busy."""
+
+_MOST_WAITED = 300.0
+"""Seconds that a cluster may be without workers: they come back when they are started again, if ever."""
+
+_LOOK_EVERY = 2.0
 
 Wanted = tuple[Task, list[str]]
 """A task and the estimators that it lacks."""
@@ -89,7 +95,7 @@ def _on_cluster(job: Job, wanted: Sequence[Wanted], client: Any) -> Generator[Re
     futures = list(islice(left, _AHEAD))
     completed = _completed(futures)
     try:
-        for future, result in completed:
+        for future, result in _as_done(completed, client):
             if future.status == "finished":
                 yield result
             else:
@@ -112,6 +118,27 @@ def _completed(futures: list[Any]) -> Any:
 
     in_order: Any = as_completed
     return in_order(futures, with_results=True, raise_errors=False)
+
+
+def _as_done(completed: Any, client: Any) -> Generator[tuple[Any, Any]]:
+    """Yield futures and results as they are done; raise where there is nobody left to do them."""
+    looked = alive = monotonic()
+    while not completed.is_empty():
+        if completed.has_ready():
+            yield next(completed)
+            alive = monotonic()
+        elif (now := monotonic()) - looked < _LOOK_EVERY:
+            sleep(0.02)
+        else:
+            looked = now
+            if client.nthreads():
+                alive = now
+            elif now - alive > _MOST_WAITED:
+                raise RuntimeError(
+                    f"the cluster has had no workers for {_MOST_WAITED:g} seconds: they were killed and not started "
+                    "again, or have not come yet (client.wait_for_workers waits for them). What is done is kept in "
+                    "the run folder, if there is one: run again to go on."
+                )
 
 
 def _why(result: Any) -> str:

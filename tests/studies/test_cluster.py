@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -18,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info
 
 import bayes_gresub as bg
+from bayes_gresub.studies import engines
 
 # Workers cannot import a test module, so its classes are sent to them whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -231,3 +233,24 @@ def test_n_jobs_and_a_client_together_are_refused(client, tmp_path):
     with pytest.raises(ValueError, match=r"give n_jobs or client, not both: a cluster has its own number of workers"):
         study().run(tmp_path / "run", client=client, n_jobs=2)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_cluster_that_stays_without_workers_is_a_clear_error(monkeypatch):
+    monkeypatch.setattr(engines, "_MOST_WAITED", 0.5)
+    monkeypatch.setattr(engines, "_LOOK_EVERY", 0.1)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as nobody,
+        pytest.raises(RuntimeError, match=r"no workers for 0.5 seconds.*wait_for_workers.*run again to go on"),
+    ):
+        study().run(client=nobody, progress=False)
+
+
+def test_workers_that_come_later_are_waited_for(monkeypatch, reference):
+    monkeypatch.setattr(engines, "_LOOK_EVERY", 0.1)
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster, Client(cluster) as early:
+        coming = threading.Timer(0.5, cluster.scale, args=[1])
+        coming.start()
+        found = study().run(client=early, progress=False)
+        coming.join()
+    assert numbers(found).identical(reference)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -23,6 +24,7 @@ from distributed import Client, LocalCluster
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import bayes_gresub as bg
+from bayes_gresub.studies import engines
 from bayes_gresub.studies.store import RunFolder
 from bayes_gresub.studies.tasks import Task
 
@@ -335,12 +337,18 @@ def test_the_other_tasks_can_be_done_after_a_rule_has_killed_its_process(rules, 
 # On a cluster
 
 
-@pytest.fixture
-def client():
+@contextmanager
+def cluster_of_two():
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as made,
     ):
+        yield made
+
+
+@pytest.fixture
+def client():
+    with cluster_of_two() as made:
         yield made
 
 
@@ -378,16 +386,19 @@ def test_both_workers_killed_one_after_the_other_change_no_number(rules, client,
     assert found.identical(numbers(made.run(n_jobs=1)))
 
 
-def test_a_rule_that_kills_its_worker_is_a_clear_error_and_the_others_can_be_done(rules, client, tmp_path):
-    """Dask may give up tasks that waited at the worker along with the four that killed it."""
+def test_a_rule_that_kills_its_worker_is_a_clear_error_and_the_others_can_be_done(rules, client, tmp_path, monkeypatch):
+    """Dask may give up tasks that waited at the worker along with the four that killed it.
+
+    It may also fail to start a worker again that is killed as soon as it has started, and be left with none.
+    """
+    monkeypatch.setattr(engines, "_MOST_WAITED", 20.0)
     made = study({"killer": rules.Killer(os.getpid()), "LDA": LinearDiscriminantAnalysis()})
-    with pytest.raises(
-        RuntimeError, match=r"\d+ of 16 tasks could not be done on the cluster.*KilledWorker.*run again"
-    ):
+    with pytest.raises(RuntimeError, match=r"(\d+ of 16 tasks .* because of KilledWorker|no workers).*run again"):
         made.run(tmp_path / "run", client=client)
-    assert 4 <= len(parts(tmp_path / "run")) <= 12
+    assert len(parts(tmp_path / "run")) <= 12
     rest = study({"LDA": LinearDiscriminantAnalysis()})
-    assert numbers(rest.run(tmp_path / "run", client=client)).identical(numbers(rest.run()))
+    with cluster_of_two() as another:
+        assert numbers(rest.run(tmp_path / "run", client=another)).identical(numbers(rest.run()))
 
 
 def test_a_rule_of_a_module_that_workers_lack_is_a_clear_error_and_all_others_are_done(client, rules, tmp_path):
