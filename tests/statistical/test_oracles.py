@@ -1,6 +1,7 @@
 """Measures against integrals that the package does not have: orthants, quadratic forms, and brute force."""
 
 import math
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -186,14 +187,15 @@ def test_bolstered_error_is_the_share_of_a_million_draws_made_by_hand(name):
     assert abs(estimate.value - observed) < 4.5 * math.sqrt(observed * (1 - observed) / N_DRAWS)
 
 
+@cache
+def error_in(unit, name):
+    X, y = sample(seed=7)
+    classifier = KNeighborsClassifier(3).fit(unit * X, y)
+    return make_estimator(name, random_state=0).fit(unit * X, y).error(classifier).value
+
+
 @pytest.mark.parametrize("unit", [1e-9, 1e-5, 1e-3, 1e5])
 @pytest.mark.parametrize("name", WITH_A_LAW)
 def test_common_unit_of_all_features_does_not_change_the_error(name, unit):
     """The seed is the same, so only rounding at ties and boundaries may differ."""
-    X, y = sample(seed=7)
-
-    def error(factor):
-        classifier = KNeighborsClassifier(3).fit(factor * X, y)
-        return make_estimator(name, random_state=0).fit(factor * X, y).error(classifier).value
-
-    assert error(unit) == pytest.approx(error(1.0), abs=2e-3)
+    assert error_in(unit, name) == pytest.approx(error_in(1.0, name), abs=2e-3)
