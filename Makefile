@@ -12,7 +12,7 @@ help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
 	@echo "make test       lint, types, tests, doctests, notebooks in quick mode"
 	@echo "make test-long  the checks that take longer"
-	@echo "make notebooks  the notebooks in full, about twenty minutes; keeps their outputs"
+	@echo "make notebooks  the notebooks in full, about a quarter of an hour; keeps their outputs"
 	@echo "make bench      benchmarks, as ratios against scikit-learn; writes benchmarks/results/"
 	@echo "make headline   the figure on top of README, about half an hour"
 	@echo "make mnist      the paper's MNIST experiment, over an hour; make mnist FOLDER=... with the MNIST files in it"
