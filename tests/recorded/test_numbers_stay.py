@@ -37,6 +37,7 @@ RULES = {
     "3nn": make_pipeline(StandardScaler(), KNeighborsClassifier(3)),
     "rbf-svm": SVC(),
 }
+SPREADS = np.array([1.0, 2.0])[:, None, None] * np.eye(10)
 WEIGHABLE = ("tree", "rbf-svm")
 
 CHAINS = {"draws": 100, "tune": 30, "chains": 2}
@@ -219,12 +220,9 @@ def model(dataset, rule, name, seed):
 
 def truth(dataset, rule, name, seed):
     """Return the true error under synthetic populations."""
-    spreads = np.array([1.0, 2.0])[:, None, None] * np.eye(10)
     population = {
         "gaussian": bg.datasets.PaperGaussian(),
-        "unequal": bg.datasets.Gaussian(
-            np.array([[0.0] * 10, [0.5] * 10]), np.array([1.0, 2.0])[:, None, None] * np.eye(10)
-        ),
+        "unequal": bg.datasets.Gaussian(np.array([[0.0] * 10, [0.5] * 10]), SPREADS),
     }[name]
     error = population.true_error(classifier(dataset, rule), random_state=seed)
     return {"value": error.value, "std_error": error.std_error}
