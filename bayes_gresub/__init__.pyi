@@ -1,7 +1,6 @@
 """The public names of the package and where each lives; `__init__.py` loads them when they are first used."""
 
-from . import datasets, studies
-from .classifiers.network import TorchClassifier, TorchFeatures
+from . import datasets, paper, studies
 from .comparing import compare, compare_classifiers
 from .estimate import ErrorEstimate
 from .kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
@@ -15,6 +14,7 @@ from .models import (
     PyMCClasses,
     StudentTClasses,
 )
+from .networks import TorchClassifier, TorchFeatures
 from .plots import plot_contributions, plot_error_posterior, plot_regions
 from .posteriors import KNN, ClassifierPosterior, GaussianProcess, TemperatureScaled
 from .registry import estimators, make_estimator, register
@@ -61,6 +61,7 @@ __all__ = [
     "estimators",
     "make_estimator",
     "on_features",
+    "paper",
     "plot_contributions",
     "plot_error_posterior",
     "plot_regions",

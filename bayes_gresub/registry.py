@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from bayes_gresub.checks import check_name
+from bayes_gresub.data.validation import check_name
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def make_estimator(name: str, **parameters: Any) -> Any:
     return _ENTRIES[name].make(**parameters)
 
 
-def _made(place: str, /, **fixed: Any) -> Callable[..., Any]:
+def made(place: str, /, **fixed: Any) -> Callable[..., Any]:
     """Return a maker of the class at this place; makers among the fixed parameters make their value anew each time.
 
     The class is imported when it is first made, so that names can be listed without loading any of them.
@@ -103,178 +103,120 @@ register(
     "resub",
     "measure",
     "plain resubstitution: share of training points misclassified; optimistic",
-    _made("measures.Empirical"),
+    made("measures.Empirical"),
 )
 register(
     "bolstered",
     "measure",
     "a spherical Gaussian about each point: smooth or regularised classifiers",
-    _made("measures.Bolstered"),
+    made("measures.Bolstered"),
 )
 register(
     "semi-bolstered",
     "measure",
     "kernels at correctly classified points only: for classifiers that overfit, such as 3NN",
-    _made("measures.Bolstered", semi=True),
+    made("measures.Bolstered", semi=True),
 )
 register(
     "ball-bolstered",
     "measure",
     "a uniform ball about each point: bounded kernels",
-    _made("measures.Bolstered", kernel=_made("kernels.UniformBall")),
+    made("measures.Bolstered", kernel=made("kernels.UniformBall")),
 )
 register(
     "nb-bolstered",
     "measure",
     "a width per class and feature (Naive-Bayes), the paper's choice for images; optimistic unless scaled up",
-    _made("measures.Bolstered", kernel=_made("kernels.DiagonalGaussian")),
+    made("measures.Bolstered", kernel=made("kernels.DiagonalGaussian")),
 )
 register(
     "full-bolstered",
     "measure",
     "kernels shaped like the class covariance: correlated features, enough points",
-    _made("measures.Bolstered", kernel=_made("kernels.FullGaussian")),
+    made("measures.Bolstered", kernel=made("kernels.FullGaussian")),
 )
 register(
     "3nn-pp",
     "measure",
     "posterior probability from 3 nearest neighbours: fastest, never sampled",
-    _made("measures.PosteriorProbability", posterior=_made("posteriors.KNN", k=3)),
+    made("measures.PosteriorProbability", posterior=made("posteriors.KNN", k=3)),
 )
 register(
     "gp-pp",
     "measure",
     "posterior probability from a Gaussian process: smooth, with draws; slower than 3nn-pp",
-    _made("measures.PosteriorProbability", posterior=_made("posteriors.GaussianProcess")),
+    made("measures.PosteriorProbability", posterior=made("posteriors.GaussianProcess")),
 )
 register(
     "bolstered-3nn-pp",
     "measure",
     "point and label both smoothed, spherical Gaussian and 3NN posterior, integrated: for flexible classifiers",
-    _made("measures.BolsteredPosterior", posterior=_made("posteriors.KNN", k=3)),
-)
-register(
-    "bolstered-3nn-pp-product",
-    "measure",
-    "the paper's product form: no measure, strongly optimistic; for comparison",
-    _made("measures.BolsteredPosterior", posterior=_made("posteriors.KNN", k=3), form="product"),
-    main=False,
-)
-register(
-    "paper-bolstered",
-    "measure",
-    "bolstered, features as given",
-    _made("measures.Bolstered", kernel=_made("kernels.SphericalGaussian", standardize=None)),
-    main=False,
-)
-register(
-    "paper-semi-bolstered",
-    "measure",
-    "semi-bolstered, features as given",
-    _made("measures.Bolstered", kernel=_made("kernels.SphericalGaussian", standardize=None), semi=True),
-    main=False,
-)
-register(
-    "paper-nb-bolstered",
-    "measure",
-    "nb-bolstered, features as given and ties counted as printed",
-    _made("measures.Bolstered", kernel=_made("kernels.DiagonalGaussian", ties="zero", standardize=None)),
-    main=False,
-)
-register(
-    "paper-3nn-pp",
-    "measure",
-    "3nn-pp, features as given",
-    _made("measures.PosteriorProbability", posterior=_made("posteriors.KNN", k=3, standardize=None)),
-    main=False,
-)
-register(
-    "paper-bolstered-3nn-pp",
-    "measure",
-    "bolstered-3nn-pp (integrated), features as given",
-    _made(
-        "measures.BolsteredPosterior",
-        kernel=_made("kernels.SphericalGaussian", standardize=None),
-        posterior=_made("posteriors.KNN", k=3, standardize=None),
-    ),
-    main=False,
-)
-register(
-    "paper-bolstered-3nn-pp-product",
-    "measure",
-    "bolstered-3nn-pp as printed: the product form, features as given",
-    _made(
-        "measures.BolsteredPosterior",
-        kernel=_made("kernels.SphericalGaussian", standardize=None),
-        posterior=_made("posteriors.KNN", k=3, standardize=None),
-        form="product",
-    ),
-    main=False,
+    made("measures.BolsteredPosterior", posterior=made("posteriors.KNN", k=3)),
 )
 register(
     "bayesian",
     "measure",
     "posterior of the error under Gaussian classes, a covariance each (Gibbs): has an interval; check() the model",
-    _made("measures.Bayesian", model=_made("models.GaussianClasses"), sampler="gibbs", draws=500),
+    made("measures.Bayesian", model=made("models.GaussianClasses"), sampler="gibbs", draws=500),
 )
 register(
     "bayesian-shared",
     "measure",
     "the same with one covariance for all classes: fewer points for each feature",
-    _made("measures.Bayesian", model=_made("models.GaussianClasses", covariance="shared"), sampler="gibbs", draws=500),
+    made("measures.Bayesian", model=made("models.GaussianClasses", covariance="shared"), sampler="gibbs", draws=500),
 )
 register(
     "cv",
     "resampler",
     "10-fold cross-validation, stratified: nearly unbiased, variable",
-    _made("resampling.CrossValidation"),
+    made("resampling.CrossValidation"),
 )
 register(
     "repeated-cv",
     "resampler",
     "10-fold cross-validation over 5 random partitions: less variable, 50 fits",
-    _made("resampling.CrossValidation", repeats=5),
+    made("resampling.CrossValidation", repeats=5),
 )
 register(
     "nested-cv",
     "resampler",
     "10-fold cross-validation with an interval from nested folds, whatever the classes look like; 110 fits",
-    _made("resampling.CrossValidation", repeats=2, interval="nested"),
+    made("resampling.CrossValidation", repeats=2, interval="nested"),
 )
 register(
     "bolstered-cv",
     "resampler",
     "the paper's generalized cross-validation: kernels about the points held out; biased upward",
-    _made("resampling.CrossValidation", measure=_made("measures.Bolstered")),
+    made("resampling.CrossValidation", measure=made("measures.Bolstered")),
 )
-register("loo", "resampler", "leave-one-out: nearly unbiased, most variable, n fits", _made("resampling.LeaveOneOut"))
+register("loo", "resampler", "leave-one-out: nearly unbiased, most variable, n fits", made("resampling.LeaveOneOut"))
 register(
     "boot-zero",
     "resampler",
     "errors at the points that 200 resamples leave out; biased upward, has an interval",
-    _made("resampling.Bootstrap", kind="zero"),
+    made("resampling.Bootstrap", kind="zero"),
 )
 register(
     "boot-632",
     "resampler",
     "zero bootstrap balanced by the apparent error; optimistic where a rule fits its points perfectly",
-    _made("resampling.Bootstrap", kind="632"),
+    made("resampling.Bootstrap", kind="632"),
 )
 register(
     "boot-632+",
     "resampler",
     ".632 with weights that follow the overfitting: the usual choice among bootstraps, 201 fits",
-    _made("resampling.Bootstrap", kind="632+"),
+    made("resampling.Bootstrap", kind="632+"),
 )
 register(
     "calibrated-bolstered",
     "resampler",
     "bolstered, widths scaled until it agrees with held-out points; 6 fits",
-    _made("resampling.Calibrated", measure=_made("measures.Bolstered")),
+    made("resampling.Calibrated", measure=made("measures.Bolstered")),
 )
 register(
     "calibrated-nb-bolstered",
     "resampler",
     "nb-bolstered, widths scaled likewise: the paper's choice for images; 6 fits",
-    _made("resampling.Calibrated", measure=_made("measures.Bolstered", kernel=_made("kernels.DiagonalGaussian"))),
+    made("resampling.Calibrated", measure=made("measures.Bolstered", kernel=made("kernels.DiagonalGaussian"))),
 )

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import indexable
 
-from bayes_gresub.components import Ints
-from bayes_gresub.measures.base import Measure
+from bayes_gresub.data.arrays import Ints
+from bayes_gresub.data.seeds import Seed
+from bayes_gresub.measures.measure import Measure
 from bayes_gresub.registry import make_estimator
-from bayes_gresub.seeds import Seed
 
 _POINTS = 32
 """Sampled points about each training point, for ranking."""

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 import bayes_gresub as bg
+from bayes_gresub.paper.synthetic_experiment import SAMPLE_SIZES, rules
 from bayes_gresub.studies import StudyResults
-from bayes_gresub.studies.paper import SAMPLE_SIZES, rules
 from benchmarks.tables import RESULTS, markdown
 
 RUN = Path("runs/gp")

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from bayes_gresub.datasets import PaperGaussian
+from bayes_gresub.populations import PaperGaussian
 
 POPULATION = PaperGaussian(bayes_error=0.2)
 SIZES = (20, 40, 60, 80, 100)

@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 import bayes_gresub as bg
-from bayes_gresub.measures.base import Measure
+from bayes_gresub.measures.measure import Measure
 from bayes_gresub.plots.palette import BLUE, GREEN, GREY, ORANGE
 from benchmarks.tables import RESULTS, markdown
 

@@ -9,8 +9,8 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
+from bayes_gresub.paper import approach, large_sample_study, vc_bound
 from bayes_gresub.plots import plot_study
-from bayes_gresub.studies import approach, large_sample_study, vc_bound
 from benchmarks.tables import RESULTS, markdown
 
 matplotlib.use("Agg")
@@ -20,7 +20,7 @@ DIMENSIONS = (2, 10)
 
 TEXT = """# Large samples
 
-`bg.studies.large_sample_study(d)`: Gaussian classes with d informative features, Bayes error 0.2, {repetitions}
+`bg.paper.large_sample_study(d)`: Gaussian classes with d informative features, Bayes error 0.2, {repetitions}
 repetitions. `python -m benchmarks.large_sample` runs it anew. Means of the distance of an estimate from plain
 resubstitution and from the true error (bars and brackets: two standard errors, one standard error).
 

@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 import bayes_gresub as bg
+from bayes_gresub.paper.claim_tests import to_frame
+from bayes_gresub.paper.image_claims import image_claims
+from bayes_gresub.paper.image_experiment import HOLD_OUT, with_hold_out
 from bayes_gresub.plots import plot_images
 from bayes_gresub.studies import StudyResults
-from bayes_gresub.studies.evidence import to_frame
-from bayes_gresub.studies.image_claims import image_claims
-from bayes_gresub.studies.images import HOLD_OUT, with_hold_out
 from benchmarks.tables import RESULTS, markdown
 
 matplotlib.use("Agg")
@@ -33,7 +33,7 @@ FIGURES = ("bias", "variance", "rms")
 HEAD = """# The paper's MNIST experiment, rerun
 
 LeNet-5 trained on random subsets of MNIST's 60,000 training images, the others being the truth: {sizes} images,
-{repetitions} (the paper has 200), all from `bg.studies.image_study()`; `make mnist` runs it anew. The
+{repetitions} (the paper has 200), all from `bg.paper.image_study()`; `make mnist` runs it anew. The
 numbers of this page are generated from that run.
 
 Where the paper is silent we chose: tanh and average pooling, stochastic gradient descent with a rate of 0.1, initial
@@ -91,7 +91,7 @@ Seconds of one thread, of machines that did other work at times.
 
 def main(folder: str | None, repetitions: int, n_jobs: int) -> None:
     """Run what is missing and write the page."""
-    study = bg.studies.image_study(repetitions, folder=folder)
+    study = bg.paper.image_study(repetitions, folder=folder)
     results = study.run(RUN, n_jobs=n_jobs, progress=True)
     draw_images(study.population)
     write_page(results)
@@ -103,9 +103,9 @@ def draw_images(population: bg.datasets.Population) -> None:
     calibrated = bg.Calibrated(
         bg.Bolstered(bg.DiagonalGaussian(standardize=None), n_points=16), repeats=1, search="bisection", random_state=0
     )
-    calibrated.error(bg.studies.LeNet5(), X, y)
+    calibrated.error(bg.paper.LeNet5(), X, y)
     rows = [int(np.flatnonzero(y == digit)[0]) for digit in range(10)]
-    images = bg.studies.noisy_images(X, y, rows, [0.0, 1.0, calibrated.kappa_], random_state=0)
+    images = bg.paper.noisy_images(X, y, rows, [0.0, 1.0, calibrated.kappa_], random_state=0)
     PAGE.mkdir(parents=True, exist_ok=True)
     figure = plot_images(images, ["κ = 0", "κ = 1", f"κ* = {calibrated.kappa_:g}"])
     figure.savefig(PAGE / "images.png", dpi=80)

@@ -51,7 +51,7 @@ def one_estimate() -> list[str]:
     torch.set_num_threads(1)
     X, y = images()
     with threadpool_limits(1):
-        module = Timed(bg.studies.LeNet5(max_epochs=5, restarts=0, random_state=0).fit(X, y).module_)
+        module = Timed(bg.paper.LeNet5(max_epochs=5, restarts=0, random_state=0).fit(X, y).module_)
         classifier = bg.TorchClassifier(module, range(10))
         measure = bg.Bolstered(bg.DiagonalGaussian(), n_points=POINTS, random_state=0).fit(X, y)
         classifier.predict(X)
@@ -74,9 +74,9 @@ def one_calibration() -> list[str]:
 
     torch.set_num_threads(1)
     X, y = images(400)
-    rule = bg.studies.LeNet5(max_epochs=20)
+    rule = bg.paper.LeNet5(max_epochs=20)
     with threadpool_limits(1):
-        classifier = bg.studies.LeNet5(max_epochs=20, random_state=0).fit(X, y)
+        classifier = bg.paper.LeNet5(max_epochs=20, random_state=0).fit(X, y)
         rows = []
         for search in ("steps", "bisection"):
             measure = bg.Bolstered(bg.DiagonalGaussian(), n_points=16, random_state=0)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import matplotlib
 
-from bayes_gresub.studies import StudyResults, paper
-from bayes_gresub.studies.claims import claims
-from bayes_gresub.studies.evidence import to_frame
+from bayes_gresub.paper import synthetic_experiment as paper
+from bayes_gresub.paper.claim_tests import to_frame
+from bayes_gresub.paper.synthetic_claims import claims
+from bayes_gresub.studies import StudyResults
 from benchmarks.tables import RESULTS, markdown
 
 matplotlib.use("Agg")
@@ -24,7 +25,7 @@ FIGURES = ("bias", "estimate_variance", "variance", "rms")
 HEAD = """# The paper's synthetic experiment, rerun
 
 {tasks} training sets times rules: 4 rules, 5 sample sizes, {repetitions} repetitions, all from
-`bg.studies.paper.synthetic_study()`; `make paper` runs it anew. The numbers of this page are generated from that run.
+`bg.paper.synthetic_study()`; `make paper` runs it anew. The numbers of this page are generated from that run.
 
 Where the paper is silent we chose: Bayes error 0.2 (delta = 0.3764, sigma = 1); as many points of either class;
 C = 1 for both support vector machines; folds not stratified; 100 bootstrap resamples. As in the paper features are not

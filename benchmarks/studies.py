@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from bayes_gresub.studies import paper
+from bayes_gresub.paper import synthetic_experiment as paper
 from benchmarks.tables import write_table
 
 REPETITIONS = 8

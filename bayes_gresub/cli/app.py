@@ -83,3 +83,4 @@ def options(
     ] = False,
 ) -> None:
     """How wrong will a classifier be? Estimates from its training data, most without retraining it."""
+    import bayes_gresub.paper  # noqa: F401 - its estimators have names here too

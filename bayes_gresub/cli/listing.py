@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bayes_gresub.cli import screen
+from bayes_gresub.cli import console
 
 
 def list_names(
@@ -14,18 +14,18 @@ def list_names(
 ) -> None:
     """Name every estimator, with one line on when to use it."""
     if classifiers:
-        from bayes_gresub.classifiers.rules import named_rules
+        from bayes_gresub.cli.named_rules import named_rules
 
-        screen.table(
+        console.table(
             [("classifier", "left"), ("what it is", "wrap")], [(rule.name, rule.summary) for rule in named_rules()]
         )
         return
     from bayes_gresub.registry import estimators
 
     columns = [("estimator", "left"), ("kind", "left"), ("what it is, when to use it", "wrap")]
-    screen.table(columns, [(entry.name, entry.kind, entry.summary) for entry in estimators() if entry.main])
+    console.table(columns, [(entry.name, entry.kind, entry.summary) for entry in estimators() if entry.main])
     typer.echo("\nFor comparison with the paper only:\n")
-    screen.table(columns, [(entry.name, entry.kind, entry.summary) for entry in estimators() if not entry.main])
+    console.table(columns, [(entry.name, entry.kind, entry.summary) for entry in estimators() if not entry.main])
     typer.echo()
-    screen.note("A measure judges the trained classifier without refits; a resampler trains it anew.", "")
-    screen.note("--estimators main is the first table, all is both. Also: bayes for bayesian, cv10 for cv.", "")
+    console.note("A measure judges the trained classifier without refits; a resampler trains it anew.", "")
+    console.note("--estimators main is the first table, all is both. Also: bayes for bayesian, cv10 for cv.", "")

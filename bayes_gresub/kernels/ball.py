@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_gresub.components import Components, Floats, Ints, UnitBall
-from bayes_gresub.kernels.base import Kernel, Width
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.kernels.kernel import Kernel, Width
+from bayes_gresub.laws.components import Components, UnitBall
 
 
 class UniformBall(Kernel):

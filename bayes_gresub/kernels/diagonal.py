@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from bayes_gresub.components import Components, Floats, Ints
-from bayes_gresub.kernels.base import Kernel, Width
+from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.kernels.distances import nearest_values
+from bayes_gresub.kernels.kernel import Kernel, Width
+from bayes_gresub.laws.components import Components
 
 
 class DiagonalGaussian(Kernel):

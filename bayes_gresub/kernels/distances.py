@@ -10,8 +10,8 @@ from scipy.special import gammaincinv
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.neighbors import NearestNeighbors
 
-from bayes_gresub.components import Floats
-from bayes_gresub.seeds import WIDTHS, child
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.seeds import WIDTHS, child
 
 DENSE_LIMIT = 500
 """Points up to which all pairwise distances are quicker than a neighbour search."""

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.covariance import ledoit_wolf_shrinkage
 
-from bayes_gresub.components import Components, Floats, Ints
-from bayes_gresub.kernels.base import Kernel, Width
+from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.kernels.distances import chi_median, mean_nearest_distance
+from bayes_gresub.kernels.kernel import Kernel, Width
+from bayes_gresub.laws.components import Components
 
 
 class FullGaussian(Kernel):

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_gresub.checks import check_whole
-from bayes_gresub.classifiers.inputs import Labels
-from bayes_gresub.classifiers.regions import Region, decision_region
-from bayes_gresub.computation import Computation
-from bayes_gresub.description import describe
-from bayes_gresub.estimate import THIS_CLASSIFIER, ErrorEstimate
-from bayes_gresub.integration.halves import denoised
-from bayes_gresub.measures.base import MeasuredValue, PointFunction
+from bayes_gresub.data.arrays import Labels
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.seeds import CHECKS, DRAWS, Seed, child
+from bayes_gresub.data.validation import check_whole
+from bayes_gresub.estimate.computation import Computation
+from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
+from bayes_gresub.estimate.text import NO_SPACE
+from bayes_gresub.laws.confusion import error_mass
+from bayes_gresub.laws.denoised_draws import denoised
 from bayes_gresub.measures.bayesian_check import check_error
+from bayes_gresub.measures.measure import MeasuredValue, PointFunction
 from bayes_gresub.measures.model_measure import ModelMeasure
-from bayes_gresub.models.base import ClassModel
+from bayes_gresub.models.check_report import Verdict
+from bayes_gresub.models.class_model import ClassModel
 from bayes_gresub.models.diagnostics import mcse
+from bayes_gresub.models.exact_moments import conditional_mse
+from bayes_gresub.models.fitted_classes import joint_confusion
 from bayes_gresub.models.model_check import check_model
-from bayes_gresub.models.moments import conditional_mse
-from bayes_gresub.models.posterior import joint_confusion
-from bayes_gresub.models.verdict import Verdict
-from bayes_gresub.readings import error_mass
-from bayes_gresub.rendering import NO_SPACE
-from bayes_gresub.seeds import CHECKS, DRAWS, Seed, child
+from bayes_gresub.regions.region import Region, decision_region
 
 _REPLICATES = 8
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from bayes_gresub.components import Floats
-from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.seeds import child
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.laws.confusion import class_errors
 from bayes_gresub.measures.bolstered import Bolstered
 from bayes_gresub.measures.bolstered_posterior import BolsteredPosterior
+from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.diagnostics import ess, rhat
 from bayes_gresub.models.discrete import DiscreteClasses
+from bayes_gresub.models.fitted_classes import HIGHEST_RHAT, LEAST_ESS
 from bayes_gresub.models.gaussian import GaussianClasses
-from bayes_gresub.models.posterior import HIGHEST_RHAT, LEAST_ESS
 from bayes_gresub.models.priors import Hierarchical, NormalInverseWishart, read_prior
-from bayes_gresub.models.verdict import Finding
 from bayes_gresub.posteriors import KNN
-from bayes_gresub.readings import class_errors
-from bayes_gresub.seeds import child
 
 if TYPE_CHECKING:
     from bayes_gresub.measures.bayesian import Bayesian

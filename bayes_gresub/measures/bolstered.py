@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayes_gresub.classifiers.inputs import Sample
-from bayes_gresub.components import Components, Floats
-from bayes_gresub.description import describe
-from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import Sample
+from bayes_gresub.data.seeds import Seed
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.kernels import Kernel, SphericalGaussian
+from bayes_gresub.laws.components import Components
 from bayes_gresub.measures.parts import Centers
 from bayes_gresub.measures.smoothed import SmoothedMeasure
-from bayes_gresub.seeds import Seed
 
 
 class KernelMeasure(SmoothedMeasure):

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_gresub.classifiers.inputs import Sample
-from bayes_gresub.components import Components, Floats, Ints
-from bayes_gresub.description import describe
-from bayes_gresub.integration.mass import Mass
-from bayes_gresub.integration.sampling import sampled_means, sampling_method
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import Sample
+from bayes_gresub.data.seeds import Seed
 from bayes_gresub.kernels import Kernel
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.confusion import standard_error
+from bayes_gresub.laws.mass import Mass
+from bayes_gresub.laws.point_masses import PairedMasses, PointMasses, ProductMasses, error_given_law, reweighted
+from bayes_gresub.laws.sampling import sampled_means, sampling_method
 from bayes_gresub.measures.bolstered import KernelMeasure, fitted_kernel
-from bayes_gresub.measures.outcomes import PairedMasses, PointMasses, ProductMasses, error_given_law, reweighted
 from bayes_gresub.measures.parts import Centers, Judged
 from bayes_gresub.measures.posterior_probability import fitted_posterior, over_classes, proba_at
-from bayes_gresub.readings import standard_error
-from bayes_gresub.seeds import Seed
 
 _NOT_A_MEASURE = (
     "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and contributions "

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_gresub.classifiers.inputs import Sample
-from bayes_gresub.components import Components
+from bayes_gresub.data.sample import Sample
+from bayes_gresub.data.seeds import Seed
+from bayes_gresub.estimate.text import NO_SPACE
+from bayes_gresub.laws.components import Components
 from bayes_gresub.measures.parts import Centers
 from bayes_gresub.measures.smoothed import SmoothedMeasure
-from bayes_gresub.rendering import NO_SPACE
-from bayes_gresub.seeds import Seed
 
 
 class Empirical(SmoothedMeasure):

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.classifiers.inputs import Labels
-from bayes_gresub.components import Floats
-from bayes_gresub.estimate import ErrorEstimate
-from bayes_gresub.models.posterior import error_variables, versions, wrapped
+from bayes_gresub.data.arrays import Floats, Labels
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.models.fitted_classes import error_variables, versions, wrapped
 
 _PACKAGES = ("bayes_gresub", "numpy", "torch", "gpytorch", "arviz")
 

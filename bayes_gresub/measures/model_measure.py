@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from bayes_gresub.checks import check_jobs, check_name, check_whole, warn_user
-from bayes_gresub.classifiers.inputs import Sample, read_sample
-from bayes_gresub.components import Floats
-from bayes_gresub.description import describe
-from bayes_gresub.measures.base import Measure
-from bayes_gresub.models.base import SAMPLERS, ClassData, ClassModel, ClassPosterior
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import Sample, read_sample
+from bayes_gresub.data.seeds import CLASSES, POSTERIOR, Seed, child, seed_sequence
+from bayes_gresub.data.validation import check_jobs, check_name, check_whole, warn_user
+from bayes_gresub.laws.confusion import read_prior
+from bayes_gresub.measures.measure import Measure
+from bayes_gresub.models.class_model import SAMPLERS, ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.fitted_classes import FittedClasses, sampling_problems
 from bayes_gresub.models.gaussian import GaussianClasses
 from bayes_gresub.models.nuts import Settings, choose_backend
-from bayes_gresub.models.posterior import FittedClasses, sampling_problems
-from bayes_gresub.readings import read_prior
-from bayes_gresub.seeds import CLASSES, POSTERIOR, Seed, child, seed_sequence
 
 _TUNE = {"nuts": 1000, "gibbs": 200, "conjugate": 0}
 
@@ -175,7 +175,7 @@ class ModelMeasure(Measure):
                 f"model must be a class model such as GaussianClasses() or a function that builds a pm.Model; "
                 f"got {self.model!r}."
             )
-        from bayes_gresub.models.custom import PyMCClasses
+        from bayes_gresub.models.user_model import PyMCClasses
 
         return PyMCClasses(self.model)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_gresub.classifiers.regions import Region
-from bayes_gresub.components import Floats, Ints
-from bayes_gresub.readings import replicates_with_prior
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.laws.confusion import replicates_with_prior
+from bayes_gresub.regions.region import Region
 
 
 @dataclass(frozen=True, eq=False)

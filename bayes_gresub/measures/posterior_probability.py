@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_gresub.checks import check_whole
-from bayes_gresub.classifiers.inputs import Labels, Sample, encode_labels
-from bayes_gresub.components import Components, Floats
-from bayes_gresub.description import describe
+from bayes_gresub.data.arrays import Floats, Labels
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import Sample, encode_labels
+from bayes_gresub.data.seeds import POSTERIOR, Seed, child
+from bayes_gresub.data.validation import check_whole
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.confusion import with_prior
 from bayes_gresub.measures.error_draws import ErrorDraws
 from bayes_gresub.measures.parts import Centers, Judged
 from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.posteriors import KNN, Posterior, as_posterior
-from bayes_gresub.readings import with_prior
-from bayes_gresub.seeds import POSTERIOR, Seed, child
 
 IN_SAMPLE = {
     "interval_name": "in-sample credible interval",

@@ -10,30 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayes_gresub.checks import check_jobs, check_whole
-from bayes_gresub.classifiers.inputs import Labels, Sample, encode_labels, read_features, read_labels, read_weights
-from bayes_gresub.classifiers.regions import decision_region
-from bayes_gresub.components import Components, Floats, Ints
-from bayes_gresub.computation import Computation
-from bayes_gresub.estimate import (
-    NO_INTERVAL,
-    NO_INTERVAL_ELSEWHERE,
-    THIS_CLASSIFIER,
-    ErrorEstimate,
-)
-from bayes_gresub.integration.mass import Mass, joint, mass
-from bayes_gresub.integration.sampling import sampled_means
-from bayes_gresub.measures.base import Measure, MeasuredValue, PointFunction
-from bayes_gresub.measures.outcomes import PointMasses, SeparateMasses, reweighted
-from bayes_gresub.measures.parts import (
-    Centers,
-    Judged,
-    at_given_rows,
-    correct_centers,
-    total_loss,
-)
-from bayes_gresub.readings import error_mass, prior_ratio, read_prior, standard_error
-from bayes_gresub.seeds import DRAWS, Seed, child
+from bayes_gresub.data.arrays import Floats, Ints, Labels
+from bayes_gresub.data.sample import Sample, encode_labels, read_features, read_labels, read_weights
+from bayes_gresub.data.seeds import DRAWS, Seed, child
+from bayes_gresub.data.validation import check_jobs, check_whole
+from bayes_gresub.estimate.computation import Computation
+from bayes_gresub.estimate.error_estimate import NO_INTERVAL, NO_INTERVAL_ELSEWHERE, THIS_CLASSIFIER, ErrorEstimate
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.confusion import error_mass, prior_ratio, read_prior, standard_error
+from bayes_gresub.laws.mass import Mass, joint, mass
+from bayes_gresub.laws.point_masses import PointMasses, SeparateMasses, reweighted
+from bayes_gresub.laws.sampling import sampled_means
+from bayes_gresub.measures.measure import Measure, MeasuredValue, PointFunction
+from bayes_gresub.measures.parts import Centers, Judged, at_given_rows, correct_centers, total_loss
+from bayes_gresub.regions.region import decision_region
 
 _DRAWS_AT_ONCE = 100_000
 

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_gresub.checks import check_whole
-from bayes_gresub.classifiers.inputs import read_features, read_sample
-from bayes_gresub.components import Floats, Ints
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.sample import read_features, read_sample
+from bayes_gresub.data.seeds import child, seed_sequence
+from bayes_gresub.data.units import pooled_deviation, to_units
+from bayes_gresub.data.validation import check_whole
 from bayes_gresub.models.class_nulls import GaussianNull, Simulate, gaussian_null, in_chunks
 from bayes_gresub.models.fit_statistics import battery_for, smooth_p_values
-from bayes_gresub.scaling import pooled_deviation, to_units
-from bayes_gresub.seeds import child, seed_sequence
 
 __all__ = ["ClassFit", "ClassesFit", "GaussianNull", "Simulate", "class_fit", "fit_of_classes", "gaussian_null"]
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from functools import cache
 from importlib.resources import files
 
-from bayes_gresub.checks import check_whole
+from bayes_gresub.data.validation import check_whole
 
 _SEES, _MISSES = 0.8, 0.5
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.covariance import ledoit_wolf
 
-from bayes_gresub.classifiers.inputs import read_features
-from bayes_gresub.components import Floats
-from bayes_gresub.scaling import pooled_deviation, to_units
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.sample import read_features
+from bayes_gresub.data.units import pooled_deviation, to_units
 
 Simulate: TypeAlias = Callable[[int, np.random.Generator], Floats]
 """Draws data sets of one class from its fitted model: (n_sims, rng) -> (n_sims, n_y, d)."""

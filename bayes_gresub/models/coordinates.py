@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayes_gresub.components import Floats, Ints
-from bayes_gresub.scaling import pooled_deviation
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.units import pooled_deviation
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_gresub.components import Floats
-from bayes_gresub.models.base import ClassData
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.models.class_model import ClassData
 
 N_SIMS = 999
 _CHUNK_ELEMENTS = 2**21

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from bayes_gresub.components import Floats
+from bayes_gresub.data.arrays import Floats
 
 
 def rhat(values: Floats) -> Floats:

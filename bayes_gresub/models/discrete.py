@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_gresub.checks import warn_user
-from bayes_gresub.classifiers.regions import Region
-from bayes_gresub.components import Floats, Ints
-from bayes_gresub.integration.mass import Mass
-from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
-from bayes_gresub.models.densities import discrete_density
-from bayes_gresub.models.draws import ClassDraws
-from bayes_gresub.models.moments import ClassMoments, dirichlet_moments
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.seeds import child
+from bayes_gresub.data.validation import warn_user
+from bayes_gresub.laws.mass import Mass
+from bayes_gresub.models.class_draws import ClassDraws
+from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.exact_moments import ClassMoments, dirichlet_moments
 from bayes_gresub.models.nuts import Settings, nuts
-from bayes_gresub.models.reference import Inputs
-from bayes_gresub.seeds import child
+from bayes_gresub.models.pymc_models import discrete_density
+from bayes_gresub.models.whitening import Inputs
+from bayes_gresub.regions.region import Region
 
 MOST_CELLS = 100_000
 MOST_CELLS_NUTS = 1_000

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
-from bayes_gresub.components import Floats, Ints
+from bayes_gresub.data.arrays import Floats, Ints
 
 DIRECTION = "direction between the class means"
 HEAVY, LIGHT = "tails too heavy (Mardia's kurtosis)", "tails too light (Mardia's kurtosis)"

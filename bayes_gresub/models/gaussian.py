@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.checks import warn_user
-from bayes_gresub.classifiers.regions import Region
-from bayes_gresub.classifiers.shapes import Linear
-from bayes_gresub.components import Floats, Ints
-from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.seeds import child
+from bayes_gresub.data.validation import warn_user
+from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_fit import gaussian_null
+from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.densities import gaussian_density
-from bayes_gresub.models.draws import ComponentDraws
+from bayes_gresub.models.covariance import CovarianceStructure, structure
+from bayes_gresub.models.covariance_draws import GaussianDraws, NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.exact_moments import ClassMoments, normal_inverse_wishart_moments
 from bayes_gresub.models.gibbs import gibbs
-from bayes_gresub.models.moments import ClassMoments, normal_inverse_wishart_moments
 from bayes_gresub.models.nuts import Settings, nuts
 from bayes_gresub.models.priors import (
     Hierarchical,
@@ -27,11 +27,11 @@ from bayes_gresub.models.priors import (
     prior_coordinates,
     read_prior,
 )
-from bayes_gresub.models.reference import HierarchicalNumbers, gaussian_inputs
-from bayes_gresub.models.structure_parts import GaussianDraws, NormalInverseWishartLaw, Statistics
-from bayes_gresub.models.structures import CovarianceStructure, structure
+from bayes_gresub.models.pymc_models import gaussian_density
+from bayes_gresub.models.whitening import HierarchicalNumbers, gaussian_inputs
 from bayes_gresub.progress import ticking
-from bayes_gresub.seeds import child
+from bayes_gresub.regions.region import Region
+from bayes_gresub.regions.shapes import Linear
 
 MOST_FEATURES = 50
 """Features up to which NUTS samples full covariance matrices."""

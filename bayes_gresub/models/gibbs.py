@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayes_gresub.components import Floats
-from bayes_gresub.models.reference import HierarchicalNumbers
-from bayes_gresub.models.structure_parts import Noise, NormalInverseWishartLaw, Statistics
-from bayes_gresub.models.structures import CovarianceStructure
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.models.covariance import CovarianceStructure
+from bayes_gresub.models.covariance_draws import Noise, NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.whitening import HierarchicalNumbers
 
 _PROPOSAL_DOF = 5.0
 _NEWTON_STEPS = 12

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.checks import check_whole, warn_user
-from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.data.seeds import as_int, child
+from bayes_gresub.data.validation import check_whole, warn_user
+from bayes_gresub.models.class_draws import ComponentDraws
+from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.densities import PART_CONCENTRATION, SEPARATION_SD, mixture_density
-from bayes_gresub.models.draws import ComponentDraws
+from bayes_gresub.models.covariance import CovarianceStructure, structure
+from bayes_gresub.models.covariance_draws import NormalInverseWishartLaw
 from bayes_gresub.models.gaussian import interruption, warn_of_few_points
 from bayes_gresub.models.nuts import Settings, nuts
 from bayes_gresub.models.priors import hierarchical_numbers, prior_coordinates, read_hierarchical
-from bayes_gresub.models.reference import HierarchicalNumbers, mixture_inputs
-from bayes_gresub.models.structure_parts import NormalInverseWishartLaw
-from bayes_gresub.models.structures import CovarianceStructure, structure
-from bayes_gresub.seeds import as_int, child
+from bayes_gresub.models.pymc_models import PART_CONCENTRATION, SEPARATION_SD, mixture_density
+from bayes_gresub.models.whitening import HierarchicalNumbers, mixture_inputs
 
 
 class MixtureClasses(ClassModel):

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from bayes_gresub.data.seeds import child
+from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.class_fit import FEWEST_POINTS, fit_of_classes
 from bayes_gresub.models.class_fit_power import power
 from bayes_gresub.models.covariance_test import covariance_p_value
-from bayes_gresub.models.custom import PyMCClasses
 from bayes_gresub.models.diagnostics import ess, rhat
 from bayes_gresub.models.discrete import DiscreteClasses, prior_points
+from bayes_gresub.models.fitted_classes import HIGHEST_RHAT, LEAST_ESS, FittedClasses
 from bayes_gresub.models.gaussian import GaussianClasses
-from bayes_gresub.models.posterior import HIGHEST_RHAT, LEAST_ESS, FittedClasses
 from bayes_gresub.models.priors import Hierarchical, NormalInverseWishart, read_prior
 from bayes_gresub.models.student_t import StudentTClasses
-from bayes_gresub.models.verdict import Finding
-from bayes_gresub.seeds import child
+from bayes_gresub.models.user_model import PyMCClasses
 
 LEVEL = 0.05
 """Chance of a false alarm about the fit, over all tests and classes."""

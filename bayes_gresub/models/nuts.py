@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.components import Floats
-from bayes_gresub.models.reference import Inputs
-from bayes_gresub.seeds import as_int
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.seeds import as_int
+from bayes_gresub.models.whitening import Inputs
 
 BACKENDS = ("nutpie", "pymc")
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from bayes_gresub.components import Floats, Ints
+from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.models.coordinates import Coordinates, sample_coordinates
-from bayes_gresub.models.reference import HierarchicalNumbers
-from bayes_gresub.models.structure_parts import NormalInverseWishartLaw
-from bayes_gresub.models.structures import CovarianceStructure
+from bayes_gresub.models.covariance import CovarianceStructure
+from bayes_gresub.models.covariance_draws import NormalInverseWishartLaw
+from bayes_gresub.models.whitening import HierarchicalNumbers
 
 
 class NormalInverseWishart(BaseEstimator):

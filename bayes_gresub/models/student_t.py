@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.components import Floats
-from bayes_gresub.models.base import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.models.class_draws import ComponentDraws
+from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.densities import student_density
-from bayes_gresub.models.draws import ComponentDraws
+from bayes_gresub.models.covariance import CovarianceStructure, structure
+from bayes_gresub.models.covariance_draws import GaussianDraws
 from bayes_gresub.models.gaussian import GaussianPosterior, container, interruption, warn_of_few_points
 from bayes_gresub.models.nuts import Settings, nuts
 from bayes_gresub.models.priors import Hierarchical, hierarchical_numbers, prior_coordinates, read_hierarchical
-from bayes_gresub.models.reference import HierarchicalNumbers, student_inputs
-from bayes_gresub.models.structure_parts import GaussianDraws
-from bayes_gresub.models.structures import CovarianceStructure, structure
+from bayes_gresub.models.pymc_models import student_density
+from bayes_gresub.models.whitening import HierarchicalNumbers, student_inputs
 
 
 class StudentTClasses(ClassModel):

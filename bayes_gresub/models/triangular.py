@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_gresub.components import Floats
+from bayes_gresub.data.arrays import Floats
 
 
 def lower_triangular(diagonal: Floats, below: Floats | None) -> Floats:

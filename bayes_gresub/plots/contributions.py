@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_gresub.checks import check_whole
-from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.data.validation import check_whole
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import BLUE, ORANGE
 

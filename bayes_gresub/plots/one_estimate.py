@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_gresub.components import Floats
-from bayes_gresub.estimate import ErrorEstimate
-from bayes_gresub.intervals import check_level
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.intervals import check_level
+from bayes_gresub.laws.confusion import class_errors, class_mass, replicates_with_prior
 from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import BLUE, GREY
-from bayes_gresub.readings import class_errors, class_mass, replicates_with_prior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

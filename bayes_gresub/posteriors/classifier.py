@@ -11,12 +11,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_gresub.classifiers.inputs import encode_labels
-from bayes_gresub.classifiers.training import trained, weight_argument
-from bayes_gresub.components import Floats, Ints
-from bayes_gresub.posteriors.base import Posterior
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.sample import encode_labels
+from bayes_gresub.data.seeds import POSTERIOR, Seed, child, seed_sequence
+from bayes_gresub.posteriors.posterior import Posterior
 from bayes_gresub.posteriors.temperature import best_temperature, scaled
-from bayes_gresub.seeds import POSTERIOR, Seed, child, seed_sequence
+from bayes_gresub.regions.training import trained, weight_argument
 
 
 class ClassifierPosterior(Posterior):

@@ -13,18 +13,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from bayes_gresub.checks import check_name, check_whole, warn_user
-from bayes_gresub.components import Floats
-from bayes_gresub.posteriors.base import Posterior
-from bayes_gresub.posteriors.latent.merging import Merged, merged
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.seeds import Seed, as_int, seed_sequence
+from bayes_gresub.data.validation import check_name, check_whole, warn_user
+from bayes_gresub.posteriors.gp.merging import Merged, merged
+from bayes_gresub.posteriors.posterior import Posterior
 from bayes_gresub.progress import ticking
-from bayes_gresub.seeds import Seed, as_int, seed_sequence
 
 if TYPE_CHECKING:
     import torch
 
-    from bayes_gresub.posteriors.latent.engines import Engine
-    from bayes_gresub.posteriors.latent.evidence import Learned
+    from bayes_gresub.posteriors.gp.approximations import Engine
+    from bayes_gresub.posteriors.gp.hyperparameters import Learned
 
 AMPLITUDE_PRIOR = (25.0, 3.0)
 """Median, and deviation of the logarithm, of a log-normal law; chosen in benchmarks/results/gp_prior.md."""
@@ -177,9 +177,9 @@ class GaussianProcess(Posterior):
         from linear_operator.utils.errors import NanError, NotPSDError
         from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
-        from bayes_gresub.posteriors.latent.engines import Inducing, Laplace, Variational
-        from bayes_gresub.posteriors.latent.evidence import LogNormal, learn
-        from bayes_gresub.posteriors.latent.kernels import LatentKernel
+        from bayes_gresub.posteriors.gp.approximations import Inducing, Laplace, Variational
+        from bayes_gresub.posteriors.gp.hyperparameters import LogNormal, learn
+        from bayes_gresub.posteriors.gp.latent_kernels import LatentKernel
 
         x, counts = (torch.as_tensor(one, device=device) for one in (data.units, data.counts))
         (n, c), d = counts.shape, data.n_varying
@@ -286,7 +286,7 @@ class GaussianProcess(Posterior):
     def _proba(self, units: Floats) -> Floats:
         import torch
 
-        from bayes_gresub.posteriors.latent.softmax import expected_softmax
+        from bayes_gresub.posteriors.gp.softmax import expected_softmax
 
         found = []
         with torch.no_grad():

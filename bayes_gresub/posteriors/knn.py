@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_gresub.classifiers.inputs import read_features, read_sample
-from bayes_gresub.classifiers.neighbors import NeighborVotes
-from bayes_gresub.components import Floats, Ints
-from bayes_gresub.posteriors.base import Posterior
-from bayes_gresub.scaling import describe_space, feature_scale, pooled_deviation, to_units
-from bayes_gresub.seeds import Seed
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.sample import read_features, read_sample
+from bayes_gresub.data.seeds import Seed
+from bayes_gresub.data.units import describe_space, feature_scale, pooled_deviation, to_units
+from bayes_gresub.posteriors.posterior import Posterior
+from bayes_gresub.regions.neighbors import NeighborVotes
 
 
 class KNN(Posterior):

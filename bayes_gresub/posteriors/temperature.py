@@ -11,9 +11,9 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayes_gresub.checks import warn_user
-from bayes_gresub.classifiers.inputs import Labels, encode_labels, read_labels
-from bayes_gresub.components import Floats, Ints
+from bayes_gresub.data.arrays import Floats, Ints, Labels
+from bayes_gresub.data.sample import encode_labels, read_labels
+from bayes_gresub.data.validation import warn_user
 
 _LOG_RANGE = (np.log(0.05), np.log(1000.0))
 

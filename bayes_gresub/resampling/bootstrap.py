@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayes_gresub.checks import check_whole
-from bayes_gresub.components import Ints
-from bayes_gresub.description import describe
-from bayes_gresub.estimate import ErrorEstimate
-from bayes_gresub.intervals import DeltaSupport
-from bayes_gresub.readings import error_mass, replicates_with_prior, with_prior
-from bayes_gresub.resampling.base import Combined, Resampler, Run
-from bayes_gresub.resampling.plus import CLIPS, Mixture, plus_mixture
-from bayes_gresub.resampling.problem import Judgement, Problem
+from bayes_gresub.data.arrays import Ints
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.seeds import Seed
+from bayes_gresub.data.validation import check_whole
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.intervals import DeltaSupport
+from bayes_gresub.laws.confusion import error_mass, replicates_with_prior, with_prior
+from bayes_gresub.resampling.interruptible import Work
+from bayes_gresub.resampling.plus_mixture import CLIPS, Mixture, plus_mixture
+from bayes_gresub.resampling.refit import Judgement, Problem
+from bayes_gresub.resampling.resampler import Combined, Resampler, Run
 from bayes_gresub.resampling.splits import Split, bootstrap_splits
-from bayes_gresub.resampling.work import Work
-from bayes_gresub.resampling.zero import ZeroEstimate, influence, zero_estimate
-from bayes_gresub.seeds import Seed
+from bayes_gresub.resampling.zero_bootstrap import ZeroEstimate, influence, zero_estimate
 
 KINDS = ("zero", "632", "632+")
 

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from bayes_gresub.checks import check_name, check_whole
-from bayes_gresub.classifiers.inputs import Sample
-from bayes_gresub.components import Floats, Ints
-from bayes_gresub.description import describe
-from bayes_gresub.estimate import ErrorEstimate
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import Sample
+from bayes_gresub.data.seeds import PARTS, Seed, child
+from bayes_gresub.data.validation import check_name, check_whole
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.laws.confusion import read_prior
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.bolstered import KernelMeasure
-from bayes_gresub.readings import read_prior
-from bayes_gresub.resampling.base import Resampler, Run
-from bayes_gresub.resampling.calibration import bisection, describe_failed, failed_fits, search
-from bayes_gresub.resampling.problem import Problem
+from bayes_gresub.resampling.interruptible import Work
+from bayes_gresub.resampling.kappa_search import bisection, describe_failed, failed_fits, search
+from bayes_gresub.resampling.refit import Problem
+from bayes_gresub.resampling.resampler import Resampler, Run
 from bayes_gresub.resampling.splits import Split, holdout_splits
-from bayes_gresub.resampling.work import Work
-from bayes_gresub.seeds import PARTS, Seed, child
 
 
 class Calibrated(Resampler):

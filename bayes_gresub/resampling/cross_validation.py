@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.checks import check_whole
-from bayes_gresub.components import Ints
-from bayes_gresub.estimate import ErrorEstimate
-from bayes_gresub.intervals import NestedSupport
+from bayes_gresub.data.arrays import Ints
+from bayes_gresub.data.seeds import SPLITS, Seed, child
+from bayes_gresub.data.validation import check_whole
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.intervals import NestedSupport
 from bayes_gresub.measures import Empirical
-from bayes_gresub.resampling.averages import mean_over_splits
-from bayes_gresub.resampling.base import Resampler, Run
-from bayes_gresub.resampling.nested import nested_interval, pair_splits
-from bayes_gresub.resampling.problem import Problem
+from bayes_gresub.resampling.interruptible import Work
+from bayes_gresub.resampling.mean_over_splits import mean_over_splits
+from bayes_gresub.resampling.nested_interval import nested_interval, pair_splits
+from bayes_gresub.resampling.refit import Problem
+from bayes_gresub.resampling.resampler import Resampler, Run
 from bayes_gresub.resampling.splits import Split, fold_splits
-from bayes_gresub.resampling.work import Work
-from bayes_gresub.seeds import SPLITS, Seed, child
 
 NO_CV_INTERVAL = (
     "the errors of the folds depend on each other through the points that their classifiers share, and no unbiased "

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
-from bayes_gresub.checks import check_seed
-from bayes_gresub.description import describe
-from bayes_gresub.estimate import THIS_CLASSIFIER, ErrorEstimate
-from bayes_gresub.intervals import BinomialSupport, BoundedMeanSupport, Support
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.seeds import Seed, seed_sequence
+from bayes_gresub.data.validation import check_seed
+from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
+from bayes_gresub.estimate.intervals import BinomialSupport, BoundedMeanSupport, Support
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.smoothed import SmoothedMeasure
-from bayes_gresub.seeds import Seed, seed_sequence
 
 
 class TestSet(BaseEstimator):

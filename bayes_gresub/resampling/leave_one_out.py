@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.components import Ints
-from bayes_gresub.estimate import ErrorEstimate
-from bayes_gresub.resampling.averages import mean_over_splits
-from bayes_gresub.resampling.base import Resampler, Run
+from bayes_gresub.data.arrays import Ints
+from bayes_gresub.data.seeds import Seed
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.resampling.cross_validation import rule_at
-from bayes_gresub.resampling.problem import Problem
+from bayes_gresub.resampling.interruptible import Work
+from bayes_gresub.resampling.mean_over_splits import mean_over_splits
+from bayes_gresub.resampling.refit import Problem
+from bayes_gresub.resampling.resampler import Resampler, Run
 from bayes_gresub.resampling.splits import Split, left_out_splits
-from bayes_gresub.resampling.work import Work
-from bayes_gresub.seeds import Seed
 
 
 class LeaveOneOut(Resampler):

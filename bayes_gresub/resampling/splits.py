@@ -21,9 +21,9 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from bayes_gresub.classifiers.inputs import Sample
-from bayes_gresub.components import Ints
-from bayes_gresub.seeds import SPLITS, as_int, child
+from bayes_gresub.data.arrays import Ints
+from bayes_gresub.data.sample import Sample
+from bayes_gresub.data.seeds import SPLITS, as_int, child
 
 _TRIES = 1000
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayes_gresub.components import Floats
-from bayes_gresub.intervals import BinomialSupport
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.estimate.intervals import BinomialSupport
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_gresub.checks import check_name
-from bayes_gresub.components import Floats
-from bayes_gresub.studies.arrays import Grid, numbers, truths
-from bayes_gresub.studies.fingerprint import words
-from bayes_gresub.studies.metrics import (
-    ALL,
-    Repetitions,
-    coverage_interval,
-    evaluate,
-    mean_of,
-    paired_difference,
-    tail,
-)
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.validation import check_name
+from bayes_gresub.studies.axes import Grid, numbers, truths
+from bayes_gresub.studies.identity import words
+from bayes_gresub.studies.metrics import ALL, Repetitions, coverage_interval, evaluate, mean_of, paired_difference, tail
 from bayes_gresub.studies.store import RunFolder
 from bayes_gresub.studies.tasks import Record, Task
 

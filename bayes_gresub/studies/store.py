@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bayes_gresub.studies.fingerprint import Plain, differences, digest
+from bayes_gresub.studies.identity import Plain, differences, digest
 from bayes_gresub.studies.tasks import Record, Task
 
 FORMAT = 1

@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayes_gresub.checks import check_jobs, check_whole
-from bayes_gresub.classifiers.training import check_rule
-from bayes_gresub.comparing.choice import read_estimators
-from bayes_gresub.datasets import Population
-from bayes_gresub.datasets.base import N_TEST, SyntheticPopulation
-from bayes_gresub.description import name_of
-from bayes_gresub.intervals import check_level
+from bayes_gresub.comparing.resolve import read_estimators
+from bayes_gresub.data.description import name_of
+from bayes_gresub.data.seeds import SAMPLES, child
+from bayes_gresub.data.validation import check_jobs, check_whole
+from bayes_gresub.estimate.intervals import check_level
+from bayes_gresub.populations import Population
+from bayes_gresub.populations.population import N_TEST, SyntheticPopulation
+from bayes_gresub.regions.training import check_rule
 from bayes_gresub.resampling import Interrupted
-from bayes_gresub.seeds import SAMPLES, child
-from bayes_gresub.studies.arrays import Grid
+from bayes_gresub.studies.axes import Grid
+from bayes_gresub.studies.display import Display
 from bayes_gresub.studies.engines import Wanted, check_client
 from bayes_gresub.studies.engines import records as records_of
-from bayes_gresub.studies.fingerprint import Plain, plain, words
-from bayes_gresub.studies.progress import Display
+from bayes_gresub.studies.identity import Plain, plain, words
+from bayes_gresub.studies.process_state import Surroundings
 from bayes_gresub.studies.results import StudyResults
 from bayes_gresub.studies.store import RunFolder
-from bayes_gresub.studies.surroundings import Surroundings
 from bayes_gresub.studies.tasks import Job, Record, Task
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.classifiers.training import trained
 from bayes_gresub.comparing import Row
-from bayes_gresub.comparing.choice import prepared
-from bayes_gresub.comparing.estimators import Judged
-from bayes_gresub.datasets import Population, TrueError
-from bayes_gresub.datasets.base import Truth
-from bayes_gresub.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, child
-from bayes_gresub.studies.surroundings import Surroundings
+from bayes_gresub.comparing.compare import Judged
+from bayes_gresub.comparing.resolve import prepared
+from bayes_gresub.data.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, child
+from bayes_gresub.populations import Population, TrueError
+from bayes_gresub.populations.population import Truth
+from bayes_gresub.regions.training import trained
+from bayes_gresub.studies.process_state import Surroundings
 from bayes_gresub.studies.threads import on_one_thread
 
 Record = dict[str, Any]

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 import bayes_gresub as bg
 from bayes_gresub.cli import app
-from bayes_gresub.demo import breast_cancer_demo
+from bayes_gresub.cli.breast_cancer import breast_cancer_demo
 
 NAMES = [entry.name for entry in bg.estimators()]
 

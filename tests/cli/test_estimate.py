@@ -78,7 +78,7 @@ def test_other_names_of_estimators_are_taken(run, flowers):
 
 
 def test_numbers_are_those_of_compare(run, flowers):
-    from bayes_gresub.classifiers.rules import make_rule
+    from bayes_gresub.cli.named_rules import make_rule
 
     result = run("estimate", flowers, "--target", "kind", *QUICK, "--seed", "3", "--csv", "out.csv")
     data = pd.read_csv(flowers)

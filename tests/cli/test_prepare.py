@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import bayes_gresub as bg
 from bayes_gresub.cli import app
-from bayes_gresub.datasets.tables import read_table
+from bayes_gresub.cli.tables import read_table
 
 ESTIMATORS = "resub,bolstered,bolstered-cv,cv"
 
@@ -46,7 +46,7 @@ def test_every_estimator_answers(prepared):
 
 
 def test_refits_refit_the_whole_rule(prepared, mixed):
-    from bayes_gresub.classifiers.rules import behind, make_rule
+    from bayes_gresub.cli.named_rules import behind, make_rule
 
     table = read_table(mixed, "kind")
     rule = behind(table.preparation()[0], make_rule("rbf-svm"))
@@ -55,7 +55,7 @@ def test_refits_refit_the_whole_rule(prepared, mixed):
 
 
 def test_measures_judge_behind_the_preparation(prepared, mixed):
-    from bayes_gresub.classifiers.rules import make_rule
+    from bayes_gresub.cli.named_rules import make_rule
 
     table = read_table(mixed, "kind")
     points = table.preparation()[0].fit_transform(table.X)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import bayes_gresub as bg
-from bayes_gresub.classifiers.rules import named_rules
+from bayes_gresub.cli.named_rules import named_rules
 
 HEAVY = {"sklearn", "scipy", "pandas", "torch", "matplotlib", "pymc", "arviz", "xarray", "joblib"}
 

@@ -16,10 +16,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
 from bayes_gresub.comparing import ClassifierComparison
-from bayes_gresub.estimate import THIS_CLASSIFIER, Computation, ErrorEstimate
-from bayes_gresub.intervals import Interval
-from bayes_gresub.measures.base import Measure, MeasuredValue
-from bayes_gresub.seeds import seed_sequence
+from bayes_gresub.data.seeds import seed_sequence
+from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, Computation, ErrorEstimate
+from bayes_gresub.estimate.intervals import Interval
+from bayes_gresub.measures.measure import Measure, MeasuredValue
 
 POPULATION = bg.datasets.PaperGaussian()
 

@@ -286,7 +286,7 @@ def test_generator_in_the_call_gives_fresh_draws_each_time(name):
 @pytest.mark.parametrize("name", THREADED)
 def test_threads_change_no_number(name, monkeypatch):
     # Small batches, so that there are several to share out.
-    monkeypatch.setattr("bayes_gresub.integration.sampling.CHUNK_ELEMENTS", 512)
+    monkeypatch.setattr("bayes_gresub.laws.sampling.CHUNK_ELEMENTS", 512)
     X, y = sample_for("svc")
     one, two = (make(name, random_state=0, n_jobs=n_jobs).fit(X, y).error(trained("svc")) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.replicate_values, two.replicate_values)
@@ -294,7 +294,7 @@ def test_threads_change_no_number(name, monkeypatch):
 
 @pytest.mark.parametrize("name", THREADED)
 def test_batches_change_no_number(name, monkeypatch):
-    monkeypatch.setattr("bayes_gresub.integration.sampling.CHUNK_ELEMENTS", 512)
+    monkeypatch.setattr("bayes_gresub.laws.sampling.CHUNK_ELEMENTS", 512)
     in_batches = fitted(name, "svc").error(trained("svc"))
     np.testing.assert_allclose(in_batches.replicate_values, estimated(name, "svc").replicate_values, atol=1e-12)
 

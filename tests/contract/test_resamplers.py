@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 import bayes_gresub as bg
-from bayes_gresub.intervals import Interval
+from bayes_gresub.estimate.intervals import Interval
 
 # A short search leaves calibration with a bias.
 pytestmark = pytest.mark.filterwarnings("ignore:kappa reached max_kappa:UserWarning")

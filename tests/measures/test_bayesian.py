@@ -25,9 +25,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.integration.halves import denoised
+from bayes_gresub.laws.confusion import error_mass
+from bayes_gresub.laws.denoised_draws import denoised
 from bayes_gresub.models import diagnostics, gaussian
-from bayes_gresub.readings import error_mass
 
 COVARIANCES = ("full", "shared", "diagonal", "spherical")
 UNITS = np.array([3.0, 0.2, 40.0])

@@ -22,11 +22,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.classifiers.inputs import Sample, read_sample
-from bayes_gresub.models import custom, discrete, gaussian, mixture, nuts, student_t
-from bayes_gresub.models.draws import ComponentDraws
+from bayes_gresub.data.sample import Sample, read_sample
+from bayes_gresub.models import discrete, gaussian, mixture, nuts, student_t
+from bayes_gresub.models import user_model as custom
+from bayes_gresub.models.class_draws import ComponentDraws
+from bayes_gresub.models.fitted_classes import FittedClasses, sampling_problems
 from bayes_gresub.models.nuts import NutsDraws
-from bayes_gresub.models.posterior import FittedClasses, sampling_problems
 
 REGISTERED = [entry for entry in bg.estimators("measure") if isinstance(entry.make(), bg.Bayesian)]
 COVARIANCES = ("full", "shared", "diagonal", "spherical")

@@ -16,9 +16,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.models import custom
+from bayes_gresub.laws.confusion import class_errors
+from bayes_gresub.models import user_model as custom
 from bayes_gresub.models.nuts import NutsDraws
-from bayes_gresub.readings import class_errors
 
 CHAINS, DRAWS, N = 2, 80, 40
 NAMES = np.array(["ant", "bee"])
@@ -238,7 +238,7 @@ class TestOtherGroups:
             assert float(group.log_likelihood["xy"][1, 5, point]) == pytest.approx(expected, rel=1e-10)
 
     def test_log_likelihood_does_not_depend_on_its_chunks(self, monkeypatch):
-        monkeypatch.setattr("bayes_gresub.models.draws._LOG_DENSITY_ELEMENTS", 1000)
+        monkeypatch.setattr("bayes_gresub.models.class_draws._LOG_DENSITY_ELEMENTS", 1000)
         again = estimate().to_inference_data(log_likelihood=True).log_likelihood["xy"]
         np.testing.assert_allclose(again, with_everything().log_likelihood["xy"], rtol=1e-12)
 

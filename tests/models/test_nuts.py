@@ -16,7 +16,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.models import custom, nuts
+from bayes_gresub.models import nuts
+from bayes_gresub.models import user_model as custom
 from bayes_gresub.models.nuts import NutsDraws
 
 N_BATCHES = 20

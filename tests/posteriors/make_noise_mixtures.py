@@ -1,4 +1,4 @@
-"""The mixtures of normal laws in bayes_gresub/posteriors/latent/noise.py, by least squares; a minute.
+"""The mixtures of normal laws in bayes_gresub/posteriors/gp/normal_mixtures.py, by least squares; a minute.
 
 Run by `python tests/posteriors/make_noise_mixtures.py`; test_latent_softmax.py holds the result against SciPy's laws.
 """

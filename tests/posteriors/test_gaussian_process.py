@@ -19,9 +19,9 @@ import bayes_gresub as bg
 torch = pytest.importorskip("torch")
 gpytorch = pytest.importorskip("gpytorch")
 
-from bayes_gresub.posteriors.latent import laplace  # noqa: E402
-from bayes_gresub.posteriors.latent.engines import Inducing, Laplace, Variational  # noqa: E402
-from bayes_gresub.posteriors.latent.kernels import LatentKernel  # noqa: E402
+from bayes_gresub.posteriors.gp import laplace  # noqa: E402
+from bayes_gresub.posteriors.gp.approximations import Inducing, Laplace, Variational  # noqa: E402
+from bayes_gresub.posteriors.gp.latent_kernels import LatentKernel  # noqa: E402
 
 REFERENCE = json.loads(Path(__file__).with_name("latent_reference.json").read_text(encoding="utf-8"))
 
@@ -86,7 +86,7 @@ class TestBounds:
     @pytest.mark.parametrize("engine", [Variational, Laplace, Inducing])
     @pytest.mark.parametrize("c", [2, 3, pytest.param(5, marks=pytest.mark.long)])
     def test_gradients_are_those_of_differences(self, c, engine, monkeypatch):
-        from bayes_gresub.posteriors.latent import ascent
+        from bayes_gresub.posteriors.gp import newton as ascent
 
         monkeypatch.setattr(ascent, "_MOST_STEPS", 300)
         kernel, x, counts = latent_sample(15, c)
@@ -373,7 +373,7 @@ class TestBadInput:
     def test_matrices_that_cannot_be_factored_are_reported_in_words(self, monkeypatch):
         from linear_operator.utils.errors import NotPSDError
 
-        from bayes_gresub.posteriors.latent import variational
+        from bayes_gresub.posteriors.gp import variational
 
         def fail(matrix):
             raise NotPSDError("Matrix not positive definite after repeatedly adding jitter up to 1.0e-06.")

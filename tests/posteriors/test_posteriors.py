@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 import bayes_gresub as bg
-from bayes_gresub.classifiers import neighbors
+from bayes_gresub.regions import neighbors
 
 
 def blobs(n=60, d=2, labels=(0, 1), seed=0):

@@ -17,11 +17,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.classifiers.inputs import read_sample
-from bayes_gresub.measures.outcomes import ProductMasses
-from bayes_gresub.resampling.problem import Problem
+from bayes_gresub.data.sample import read_sample
+from bayes_gresub.laws.point_masses import ProductMasses
+from bayes_gresub.resampling.refit import Problem
 from bayes_gresub.resampling.splits import Split
-from bayes_gresub.resampling.zero import influence, zero_estimate
+from bayes_gresub.resampling.zero_bootstrap import influence, zero_estimate
 
 CLIPS = ("efron-tibshirani", "ipred", "none")
 KINDS = ("zero", "632", "632+")

@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
 from bayes_gresub.resampling import CalibrationTrace
-from bayes_gresub.resampling.calibration import bisection, failed_fits, search
+from bayes_gresub.resampling.kappa_search import bisection, failed_fits, search
 
 some = settings(max_examples=100, deadline=None, derandomize=True)
 

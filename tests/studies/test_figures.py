@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
+from bayes_gresub.paper import synthetic_experiment as paper
 from bayes_gresub.plots import plot_deviations, plot_lines, plot_study
-from bayes_gresub.studies import StudyResults, paper
-from bayes_gresub.studies.arrays import Grid
+from bayes_gresub.studies import StudyResults
+from bayes_gresub.studies.axes import Grid
 from bayes_gresub.studies.metrics import ALL
 
 KINDS = ["true_error", "deviations", *ALL]

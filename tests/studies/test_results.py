@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
 from bayes_gresub.studies import StudyResults
-from bayes_gresub.studies.arrays import Grid
+from bayes_gresub.studies.axes import Grid
 from bayes_gresub.studies.metrics import ALL, evaluate
 from bayes_gresub.studies.tasks import Task
 

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import bayes_gresub as bg
-from bayes_gresub.datasets.base import Population, TrueError
+from bayes_gresub.populations.population import Population, TrueError
 from bayes_gresub.studies import study as study_module
 from bayes_gresub.studies import threads
 

@@ -1,5 +1,0 @@
-"""Fitted classifiers seen as decision regions. Measures and integrals live elsewhere."""
-
-from bayes_gresub.classifiers.regions import Region, decision_region
-
-__all__ = ["Region", "decision_region"]

@@ -1,0 +1,214 @@
+"""`bayes-gresub estimate`: a table, a classifier, and what the estimators say of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayes_gresub.cli import console
+from bayes_gresub.cli.files import FIGURES, check_output, listed
+
+if TYPE_CHECKING:
+    from bayes_gresub.cli.assessment import Assessment
+    from bayes_gresub.cli.tables import Table
+
+DataArgument = Annotated[
+    str, typer.Argument(metavar="DATA", help="A CSV or parquet file, or iris, wine, breast_cancer, digits.")
+]
+TargetOption = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the labels.")]
+DropOption = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="A column that is no feature; may be given several times.")
+]
+SeparatorOption = Annotated[str | None, typer.Option(metavar="MARK", help="Between values of a CSV file.")]
+PrepareOption = Annotated[
+    bool,
+    typer.Option(
+        "--prepare", help="Impute missing numbers, encode text columns, leave out empty and constant columns."
+    ),
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes for refits; -1 for all cores.")]
+
+
+def estimate(
+    data: DataArgument,
+    target: TargetOption = None,
+    classifier: Annotated[
+        str | None, typer.Option(metavar="NAME", help="See list --classifiers; rbf-svm by default.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A model trained on these data, saved with skops, instead.")
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load a model file that can run code: pickle, joblib, unknown types.")
+    ] = False,
+    estimators: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Comma-separated (see list), or main, or all; six by default."),
+    ] = None,
+    prepare: PrepareOption = False,
+    drop: DropOption = None,
+    separator: SeparatorOption = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write everything as JSON.")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table as CSV.")] = None,
+    netcdf: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the posterior of the error for ArviZ.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the table: .png, .svg or .pdf.")] = None,
+) -> None:
+    """Estimate the error of a classifier from its own data.
+
+    bayes-gresub estimate flowers.csv --target species --classifier lda
+    """
+    outputs = {"--json": json, "--csv": csv, "--netcdf": netcdf, "--plot": plot}
+    for option, path in outputs.items():
+        check_output(path, option, FIGURES if option == "--plot" else ())
+    if model is not None and (classifier is not None or prepare):
+        raise ValueError("--model brings its own classifier and preparation. Leave --classifier and --prepare out.")
+    from bayes_gresub.cli.assessment import assess, check_draws, default_estimators
+    from bayes_gresub.cli.tables import read_table
+    from bayes_gresub.comparing.resolve import read_estimators
+    from bayes_gresub.resampling import Interrupted
+
+    named = None if estimators is None else _estimators(estimators)
+    if named is not None:
+        read_estimators(named)
+    table = read_table(data, target, drop=drop or (), separator=separator)
+    names, left_out = (named, []) if named is not None else default_estimators(table)
+    if netcdf is not None:
+        check_draws(names)
+        _check_netcdf()
+    if model is None:
+        rule, X, about = named_classifier(table, classifier or "rbf-svm", prepare)
+    else:
+        rule, X, about = _model(table, model, trust)
+    _print_head(table, about, left_out)
+    settings = {
+        "data": data,
+        "classifier": None if model else classifier or "rbf-svm",
+        "model": None if model is None else str(model),
+        "estimators": names,
+        "prepare": prepare,
+        "drop": drop or [],
+        "seed": seed,
+        "jobs": jobs,
+    }
+    try:
+        found = assess(rule, X, table.y, names, n_jobs=jobs, random_state=seed)
+    except Interrupted as stop:
+        if stop.partial.comparison.rows:
+            _print_result(stop.partial, table)
+        raise
+    if all(row.estimate is None for row in found.comparison.rows):
+        raise ValueError(f"no estimator could answer. {found.comparison.rows[0].message}")
+    _print_result(found, table)
+    _write(found, table, settings, outputs)
+
+
+def named_classifier(table: Table, name: str, prepare: bool) -> tuple[Any, Any, list[tuple[str, str]]]:
+    """Return a named rule, the X that it takes, and lines about both; raise where X must be prepared first."""
+    from bayes_gresub.cli.named_rules import behind, make_rule, named_rules
+
+    rule = make_rule(name)
+    about = [("Classifier", f"{name}: {next(one.summary for one in named_rules() if one.name == name)}")]
+    if not prepare:
+        if obstacles := table.obstacles():
+            raise ValueError(
+                f"the columns cannot be used as they are: {'; '.join(obstacles)}. Give --prepare to impute, encode and "
+                "leave out, or --drop COLUMN."
+            )
+        return rule, table.X, about
+    step, words = table.preparation()
+    if step is None:
+        return rule, table.X, [*about, ("Prepared", "nothing to do: all columns are complete numbers")]
+    about.append(("Prepared", f"{'; '.join(words)}."))
+    if table.texts:
+        about.append(
+            (
+                "",
+                "The kernels of bolstered estimates move 0/1 columns into fractions too, and bayesian takes them for "
+                "Gaussian; resub, 3nn-pp and estimates with refits do neither.",
+            )
+        )
+    return behind(step, rule), table.X, about
+
+
+def _model(table: Table, path: Path, trust: bool) -> tuple[Any, Any, list[tuple[str, str]]]:
+    from bayes_gresub.cli.model_files import columns_for, load_model
+    from bayes_gresub.data.description import name_of
+
+    try:
+        model = load_model(path, trust)
+    except ValueError as error:
+        # The same rule, in the words of the command line.
+        raise ValueError(str(error).replace("with trust", "with --trust")) from error
+    X, notes = columns_for(model, table.X, table.y)
+    about = [("Classifier", f"{path.name}: {name_of(model)}, as it was trained; it must have been on these rows")]
+    about.append(("", "Estimates with refits train a clone of it anew."))
+    return model, X, [*about, *(("", note) for note in notes)]
+
+
+def _estimators(text: str) -> Any:
+    names = listed(text)
+    if not names:
+        raise ValueError("--estimators must name at least one; see bayes-gresub list.")
+    if len(names) == 1 and names[0] in ("all", "main", "measures", "resamplers"):
+        return names[0]
+    return names
+
+
+def _check_netcdf() -> None:
+    from importlib.util import find_spec
+
+    if not any(find_spec(name) for name in ("netCDF4", "h5netcdf")):
+        raise ValueError("--netcdf needs a library that writes such files: pip install netcdf4.")
+
+
+def _print_head(table: Table, about: list[tuple[str, str]], left_out: list[str]) -> None:
+    counts = ", ".join(f"{label} {count}" for label, count in list(table.counts.items())[:10])
+    more = f" and {len(table.counts) - 10} more" if len(table.counts) > 10 else ""
+    column = f" (column {table.target})" if table.target else ""
+    console.facts(
+        [
+            ("Data", f"{table.name}: {len(table)} rows, {table.X.shape[1]} features, {len(table.counts)} classes"),
+            ("Classes", f"{counts}{more}{column}"),
+            *((("", text)) for text in table.notes),
+            *about,
+            *(("Note", text) for text in left_out),
+            *(("Warning", f"{text[0].upper()}{text[1:]} (--drop)") for text in table.doubts()),
+        ]
+    )
+    typer.echo()
+
+
+def _print_result(found: Assessment, table: Table) -> None:
+    from bayes_gresub.cli.report import print_answer
+
+    print_answer(found, table)
+
+
+def _write(found: Assessment, table: Table, settings: dict[str, Any], outputs: dict[str, Path | None]) -> None:
+    from bayes_gresub.cli.report import as_json
+
+    typer.echo()
+    if path := outputs["--json"]:
+        path.write_text(as_json(found, table, settings))
+        console.note(f"{path}: everything, with what each number estimates and why it has no interval", "")
+    if path := outputs["--csv"]:
+        found.comparison.to_frame().to_csv(path)
+        console.note(f"{path}: the table", "")
+    if path := outputs["--plot"]:
+        found.save_plot(path)
+        console.note(f"{path}: the table as a figure", "")
+    if path := outputs["--netcdf"]:
+        drawn = found.with_draws
+        if not drawn:
+            raise ValueError("no estimator with posterior draws could answer, so that --netcdf has nothing to write.")
+        first = next(iter(drawn))
+        drawn[first].to_inference_data().to_netcdf(str(path))
+        others = f"; that of {', '.join(list(drawn)[1:])} is not in it" if len(drawn) > 1 else ""
+        console.note(f"{path}: posterior of {first}, for arviz.from_netcdf{others}", "")

@@ -1,0 +1,235 @@
+"""Many estimators on one classifier: the rule is fitted once, and what can be shared is shared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayes_gresub.comparing.comparison import INVISIBLE_CHOICES, Comparison, Row
+from bayes_gresub.comparing.resolve import prepared, read_estimators
+from bayes_gresub.data.description import name_of
+from bayes_gresub.data.seeds import RULES, Seed, child, seed_sequence
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.intervals import check_level
+from bayes_gresub.measures.measure import Measure
+from bayes_gresub.regions.training import check_rule, is_fitted, read_for_rule, trained
+from bayes_gresub.resampling import Bootstrap, Calibrated, Interrupted, Resampler, TestSet
+from bayes_gresub.resampling.splits import read_groups
+
+CAME_FITTED = "The classifier came fitted: rows without refits judge it as it is, the others refit a clone."
+
+
+def compare(
+    classifier: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    estimators: Any = "main",
+    *,
+    test: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+    random_state: Seed = None,
+) -> Comparison:
+    """Return what many estimators say of one classifier, one row each.
+
+    The rule is fitted once to all points for the estimators that judge that classifier; bootstrap estimators share
+    their resamples. A failing estimator is a row with its message.
+
+    Parameters
+    ----------
+    classifier : rule or fitted classifier
+        A rule is fitted to X and y. A fitted classifier is judged as it is, and must have been trained on X and y;
+        rows that refit use a clone of it.
+    X : array-like of shape (n, d) or (n, ...)
+    y : array-like of shape (n,)
+    estimators : "main", "all", "measures", "resamplers", iterable or dict
+        "main" is all but those that are registered for comparison with the paper only. Else names (see
+        `bg.estimators()`) and estimators, or a dict from any name to an estimator.
+    test : TestSet or (X_test, y_test), optional
+        Independent points, which add a row.
+    sample_weight, groups : array-like of shape (n,), optional
+        Handed to the estimators; groups to those that refit.
+    level : float, default 0.95
+        Of the intervals.
+    n_jobs : int, optional
+        Processes for refits.
+    progress : bool, optional
+        Whether to show progress bars; by default on long work.
+    random_state : int, SeedSequence, Generator or None
+        For every estimator that has none of its own.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X, y = bg.datasets.PaperGaussian().sample(40, random_state=0)
+    >>> table = bg.compare(LinearDiscriminantAnalysis(), X, y, ["resub", "bolstered", "cv"], random_state=0)
+    >>> table.to_frame()[["estimate", "n_refits", "exact"]].round(3)
+               estimate  n_refits  exact
+    estimator
+    resub         0.025         0   True
+    bolstered     0.167         0   True
+    cv            0.125        10  False
+    """
+    check_level(level)
+    seed = seed_sequence(random_state)
+    # Rows of X as they were given; what an estimator cannot use is its row's message.
+    sample = read_for_rule(classifier, X, y, sample_weight)
+    read_groups(groups, sample)
+    chosen = {name: prepared(one, seed, n_jobs, progress) for name, one in read_estimators(estimators).items()}
+    test_set = _test_set(test, chosen)
+    notes = [INVISIBLE_CHOICES, *_notes(chosen)]
+    if test_set is not None:
+        notes += _overlap(X, test_set)
+    subject = f"{name_of(classifier)} on {len(sample.codes)} points"
+    rows: list[Row] = []
+    total = len(chosen) + (test_set is not None)
+    try:
+        everyone = np.arange(len(sample.codes))
+        if is_fitted(classifier, sample.restored(everyone[:1])):
+            notes.append(CAME_FITTED)
+            judged = classifier
+        else:
+            check_rule(classifier)
+            weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
+            judged = trained(classifier, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
+        task = Judged(classifier, judged, X, y, seed, sample_weight, groups)
+        for name, estimator in chosen.items():
+            rows.append(task.row(name, estimator, chosen))
+        if test_set is not None:
+            rows.append(task.row("test set", test_set, {}))
+    except KeyboardInterrupt as stop:
+        done = Comparison(tuple(rows), subject, (*notes, f"Interrupted: {len(rows)} of {total} rows done."), level)
+        raise Interrupted(f"stopped after {len(rows)} of {total} rows; partial has them.", lambda: done) from stop
+    return Comparison(tuple(rows), subject, tuple(notes), level)
+
+
+class Judged:
+    """One classifier, the rule it comes from and its data; and the resamples that several rows share."""
+
+    def __init__(
+        self,
+        rule: Any,
+        classifier: Any,
+        X: Any,
+        y: Any,
+        seed: np.random.SeedSequence,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> None:
+        self.rule = rule
+        self.classifier = classifier
+        self.X = X
+        self.y = y
+        self.sample_weight = sample_weight
+        self.groups = groups
+        self.seed = seed
+        self.shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = {}
+
+    def row(self, name: str, estimator: Any, everyone: Mapping[str, Any]) -> Row:
+        """Return what one of the estimators says, `everyone` being all those that are asked."""
+        started = perf_counter()
+        kind = "measure" if isinstance(estimator, Measure) else "resampler"
+        kind = "test set" if isinstance(estimator, TestSet) else kind
+        try:
+            if isinstance(estimator, Bootstrap):
+                estimate, seconds = self._bootstrap(estimator, everyone)
+                return Row(name, kind, estimate, seconds)
+            estimate, said = self._estimate(estimator)
+        except Exception as error:  # a failing estimator is a row, not a crash
+            notes = " ".join(getattr(error, "__notes__", []))
+            message = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
+            return Row(name, kind, None, perf_counter() - started, message)
+        return Row(name, kind, estimate, perf_counter() - started, said)
+
+    def _estimate(self, estimator: Any) -> tuple[ErrorEstimate, str]:
+        """Return the estimate, and what a model warned of, which belongs to its row."""
+        if isinstance(estimator, TestSet):
+            seed = self.seed if estimator.random_state is None else None
+            return estimator.error(self.classifier, random_state=seed), ""
+        if isinstance(estimator, Measure) and estimator.has_draws:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                fitted = estimator.fit(self.X, self.y, sample_weight=self.sample_weight)
+                return fitted.error(self.classifier), " ".join(str(one.message) for one in caught)
+        if isinstance(estimator, Measure):
+            return estimator.fit(self.X, self.y, sample_weight=self.sample_weight).error(self.classifier), ""
+        return estimator.error(self.rule, self.X, self.y, **self._arguments()), ""
+
+    def _bootstrap(self, estimator: Bootstrap, everyone: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
+        """Return an estimate and the seconds of its resamples, which all kinds share that differ in nothing else."""
+        estimator._check_parameters()
+        key = str(_sharing(estimator))
+        if key not in self.shared:
+            started = perf_counter()
+            kinds = [one.kind for one in everyone.values() if isinstance(one, Bootstrap) and _sharing(one) == key]
+            found: dict[str, ErrorEstimate] | Exception
+            try:
+                found = estimator.errors(self.rule, self.X, self.y, kinds, **self._arguments())
+            except Exception as error:  # the other kinds would fail in the same fits
+                found = error
+            self.shared[key] = found, perf_counter() - started
+        found, seconds = self.shared[key]
+        if isinstance(found, Exception):
+            raise found
+        return found[estimator.kind], seconds
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": self.classifier}
+
+
+def _notes(chosen: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if any(isinstance(one, Resampler) and not isinstance(one, Calibrated) for one in chosen.values()):
+        notes.append(
+            "Cross-validation and bootstrap estimate the average error of the rule at the sizes they train on, the "
+            "other rows that of this classifier: see the column estimand."
+        )
+    if sum(isinstance(one, Bootstrap) for one in chosen.values()) > 1:
+        notes.append("Bootstrap rows that differ in kind only share their resamples, and each shows their time.")
+    return notes
+
+
+def _overlap(X: Any, test_set: TestSet) -> list[str]:
+    """Return a note where test points are training points too, as far as numbers can tell."""
+    try:
+        ours, theirs = (np.asarray(points, dtype=float) for points in (X, test_set.X))
+    except (TypeError, ValueError):
+        return []
+    known = {row.tobytes() for row in ours}
+    both = sum(row.tobytes() in known for row in theirs)
+    if not both:
+        return []
+    return [f"{both} of {len(theirs)} test points are training points too: the test set is not independent of them."]
+
+
+def _sharing(estimator: Bootstrap) -> str | None:
+    """Return what bootstraps must have in common to share resamples; None where one cannot be run at all."""
+    try:
+        estimator._check_parameters()
+    except (TypeError, ValueError):
+        return None
+    parameters = estimator.get_params(deep=True)
+    return repr(sorted((name, repr(value)) for name, value in parameters.items() if name != "kind"))
+
+
+def _test_set(test: Any, chosen: Mapping[str, Any]) -> TestSet | None:
+    if test is None:
+        return None
+    if "test set" in chosen:
+        raise ValueError(
+            "estimators must have different names; got 'test set' twice, since test= is called that. Rename it."
+        )
+    if isinstance(test, TestSet):
+        return test
+    if not isinstance(test, tuple | list) or len(test) != 2:
+        raise TypeError(f"test must be a TestSet or a pair (X_test, y_test); got {type(test).__name__}.")
+    return TestSet(*test)

@@ -1,0 +1,1 @@
+"""What everything stands on: array types, samples, units, seeds, checks of parameters."""

@@ -1,0 +1,12 @@
+"""Types of arrays, by what they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Labels = NDArray[Any]

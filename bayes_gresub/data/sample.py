@@ -1,0 +1,241 @@
+"""Reading a user's X, y and weights once, and handing points back in the form they came in. No fitting here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+
+from bayes_gresub.data.arrays import Floats, Ints, Labels
+
+
+@dataclass(frozen=True)
+class InputFormat:
+    """How one sample's features looked: shape, dtype and column names."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    feature_names: tuple[str, ...] | None = None
+    given_dtype: np.dtype[Any] | None = None
+
+    def unmoved(self) -> InputFormat:
+        """Return the form for the points as they were given: integers stay integers where nothing moves them."""
+        return self if self.given_dtype is None else replace(self, dtype=self.given_dtype)
+
+    @property
+    def n_features(self) -> int:
+        """Return the length of the flattened features."""
+        return int(np.prod(self.shape))
+
+    def restore(self, flat: Floats, feature_names: tuple[str, ...] | None = None) -> Any:
+        """Return flat points (m, d) in the original shape and dtype, as a DataFrame where names are given."""
+        # A copy, since a classifier may write into what it is asked about.
+        points = flat.astype(self.dtype).reshape(len(flat), *self.shape)
+        if feature_names is None:
+            return points
+        import pandas as pd
+
+        return pd.DataFrame(points, columns=list(feature_names), copy=False)
+
+
+@dataclass(frozen=True)
+class RowFormat(InputFormat):
+    """The form of points that are handed on as rows of the X that was given, whatever that holds.
+
+    Their one "feature" is the number of the row. It is for classifiers that are asked for labels at these rows only.
+    """
+
+    given: Any = None
+
+    def unmoved(self) -> InputFormat:
+        """Return the same: nothing moves rows."""
+        return self
+
+    def restore(self, flat: Floats, feature_names: tuple[str, ...] | None = None) -> Any:
+        """Return these rows of X."""
+        return _safe_indexing(self.given, flat[:, 0].astype(np.intp))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A validated sample: flat features, label codes into `classes`, weights that sum to 1."""
+
+    features: Floats
+    codes: Ints
+    classes: Labels
+    weights: Floats
+    rows: Ints
+    n_given: int
+    format: InputFormat
+
+    @property
+    def labels(self) -> Labels:
+        """Return the labels themselves."""
+        return np.asarray(self.classes[self.codes])
+
+    def part(self, positions: Ints, counts: Ints | None = None) -> Sample:
+        """Return some of the points, each counted `counts` times in its weight; the classes stay those of all."""
+        weights = self.weights[positions] if counts is None else self.weights[positions] * counts
+        return replace(
+            self,
+            features=self.features[positions],
+            codes=self.codes[positions],
+            weights=weights / weights.sum(),
+            rows=self.rows[positions],
+        )
+
+    def restored(self, positions: Ints) -> Any:
+        """Return these points in the form that they were given in."""
+        return self.format.unmoved().restore(self.features[positions], self.format.feature_names)
+
+
+def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
+    """Return X flattened to (n, d) as float64, and its format; refuse what no measure can use."""
+    if sparse.issparse(X):
+        raise TypeError(f"{name} must be dense; got a sparse matrix of shape {X.shape}. Use {name}.toarray().")
+    names = None
+    columns = getattr(X, "columns", None)
+    if columns is not None:
+        names = tuple(columns) if all(isinstance(c, str) for c in columns) else None
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and _holds_text(array)):
+            raise TypeError(f"{array.dtype} is not a number")
+        dtype = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
+        flat = array.astype(np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{name} must be numeric; got values that are not ({error}){_text_columns(X)}. Kernels and neighbours need "
+            "numbers: encode those columns before, and judge the part of the pipeline behind the encoder."
+        ) from error
+    if flat.ndim < 2:
+        raise ValueError(
+            f"{name} must have shape (n_samples, n_features) or (n_samples, ...); got shape {flat.shape}. "
+            f"Use {name}.reshape(-1, 1) for one feature."
+        )
+    if flat.size == 0:
+        raise ValueError(f"{name} must hold at least one point and one feature; got shape {flat.shape}.")
+    flat = flat.reshape(len(flat), -1)
+    if not np.isfinite(flat).all():
+        bad = ~np.isfinite(flat)
+        raise ValueError(
+            f"{name} must be finite; got {int(bad.sum())} NaN or infinite values, the first in row "
+            f"{int(np.argmax(bad.any(axis=1)))}. Impute or drop them; where a rule is refitted, in a step of its "
+            "Pipeline."
+        )
+    given = array.dtype if array.dtype.kind in "biu" else None
+    return flat, InputFormat(array.shape[1:], dtype, names, given)
+
+
+def _text_columns(X: Any) -> str:
+    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
+        return ""
+    columns = [
+        str(name) for name, dtype in zip(X.columns, X.dtypes, strict=True) if getattr(dtype, "kind", "O") not in "biuf"
+    ]
+    return f" in {', '.join(columns)}" if columns else ""
+
+
+def _holds_text(array: NDArray[Any]) -> bool:
+    return any(isinstance(value, str | bytes) for value in array.ravel())
+
+
+def read_sample(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
+    """Return the validated sample; points of weight zero are dropped."""
+    return _read(*read_features(X), y, sample_weight)
+
+
+def read_rows(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
+    """Return a sample whose points are rows of X as they were given; only y and the weights are validated."""
+    given = np.asarray(X) if isinstance(X, list | tuple) else X
+    n = given.shape[0] if hasattr(given, "shape") else len(given)
+    numbers = np.arange(n, dtype=np.float64)[:, None]
+    return _read(numbers, RowFormat((), np.dtype(np.float64), given=given), y, sample_weight)
+
+
+def _read(flat: Floats, form: InputFormat, y: ArrayLike, sample_weight: ArrayLike | None) -> Sample:
+    labels = read_labels(y, len(flat))
+    weights = read_weights(sample_weight, len(flat))
+    rows = np.flatnonzero(weights)
+    if len(rows) < len(flat):
+        flat, labels, weights = flat[rows], labels[rows], weights[rows]
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(
+            f"y must hold labels of one type; got a mixture ({error}). Fill in or drop missing labels."
+        ) from error
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must hold at least two classes; got only {classes.tolist()!r}. The error of a classifier needs both."
+        )
+    return Sample(flat, codes.astype(np.intp), classes, weights, rows, len(np.asarray(y)), form)
+
+
+def read_labels(y: ArrayLike, n: int) -> Labels:
+    """Return y as a one-dimensional array of n labels."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (n,):
+        raise ValueError(f"y must have one label per row of X; got shape {labels.shape} for {n} rows.")
+    missing = labels.dtype.kind == "O" and any(value is None or value != value for value in labels)
+    if missing or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        raise ValueError("y must not hold missing, NaN or infinite labels. Drop those rows.")
+    if labels.dtype.kind == "f" and (labels != np.round(labels)).any():
+        raise ValueError(
+            "y must hold class labels; got fractional numbers such as "
+            f"{labels[labels != np.round(labels)][0].item()!r}. Is this a regression target?"
+        )
+    return labels
+
+
+def plain_labels(classes: Labels) -> list[Any]:
+    """Return labels as plain Python objects that JSON can hold, or raise."""
+    labels: list[Any] = classes.tolist()
+    if not all(isinstance(label, int | float | str) for label in labels):
+        raise TypeError(f"labels must be numbers, strings or booleans to be kept; got {labels[0]!r}.")
+    return labels
+
+
+def read_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
+    """Return weights of n points that sum to 1; equal ones by default."""
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold one number per row of X; got {sample_weight!r}.") from error
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have one weight per row of X; got shape {weights.shape} for {n} rows.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(
+            f"sample_weight must be finite and not negative; got a minimum of {weights.min()}. "
+            "Use 0 to leave a point out."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight must be positive for at least one point; got zeros only.")
+    return np.asarray(weights / weights.sum())
+
+
+def encode_labels(labels: Labels, classes: Labels, what: str, remedy: str) -> Ints:
+    """Return the position of each label in `classes`, or raise naming the labels that are not there."""
+    labels = np.asarray(labels)
+    if labels.dtype == classes.dtype and np.array_equal(labels, classes):
+        return np.arange(len(classes))
+    if labels.dtype.kind == classes.dtype.kind and labels.dtype.kind in "iubU":
+        order = np.argsort(classes)
+        position = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
+        if np.array_equal(classes[position], labels):
+            return position.astype(np.intp, copy=False)
+    known = {label: code for code, label in enumerate(classes.tolist())}
+    unique, inverse = np.unique(labels, return_inverse=True)
+    missing = [label for label in unique.tolist() if label not in known]
+    if missing:
+        shown = f"{missing[:5]!r}" + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        raise ValueError(f"{what} must be among {classes.tolist()!r}; got {shown}. {remedy}")
+    return np.array([known[label] for label in unique.tolist()], dtype=np.intp)[inverse]

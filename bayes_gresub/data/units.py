@@ -1,0 +1,63 @@
+"""The space in which widths and neighbours are measured: as given, or in units of the within-class deviation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayes_gresub.data.arrays import Floats, Ints
+
+STANDARDIZE = ("within-class", None)
+
+
+def check_standardize(standardize: str | None) -> None:
+    """Raise unless `standardize` is one of the known choices."""
+    if standardize not in STANDARDIZE:
+        raise ValueError(
+            f"standardize must be 'within-class' or None; got {standardize!r}. 'within-class' makes widths and "
+            "neighbours independent of the units of the features."
+        )
+
+
+def feature_scale(features: Floats, codes: Ints, standardize: str | None) -> Floats:
+    r"""Return the unit of each feature, shape (d,).
+
+    Under "within-class" it is the pooled within-class standard deviation,
+
+    .. math:: s_f^2 = \frac{1}{n - c} \sum_i (X_{if} - \bar X_{Y_i f})^2
+
+    and exactly 0 for a feature that is constant within every class; under None it is 1.
+    """
+    check_standardize(standardize)
+    if standardize is None:
+        return np.ones(features.shape[1])
+    return pooled_deviation(features, codes)
+
+
+def pooled_deviation(features: Floats, codes: Ints) -> Floats:
+    """Return the pooled standard deviation of each feature within the groups that `codes` makes, shape (d,).
+
+    Exactly 0 for a feature that is constant in every group, however large; neither offsets nor units of the features
+    cost digits.
+    """
+    order = np.argsort(codes, kind="stable")
+    _, starts, counts = np.unique(codes[order], return_index=True, return_counts=True)
+    ordered = features[order]
+    # Differences from a group's first row: a constant leaves exact zeros, an offset cancels.
+    ordered -= np.repeat(ordered[starts], counts, axis=0)
+    largest = np.maximum(ordered.max(axis=0), -ordered.min(axis=0))
+    ordered *= np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
+    ordered -= np.repeat(np.add.reduceat(ordered, starts) / counts[:, None], counts, axis=0)
+    freedom = max(1, len(features) - len(starts))
+    return np.asarray(largest * np.sqrt(np.einsum("nd,nd->d", ordered, ordered) / freedom))
+
+
+def to_units(features: Floats, scale: Floats) -> Floats:
+    """Return features divided by their unit; those without one become 0."""
+    return features * np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+
+
+def describe_space(standardize: str | None) -> str:
+    """Return the space in words."""
+    if standardize is None:
+        return "features as given"
+    return "features over their pooled within-class standard deviation"

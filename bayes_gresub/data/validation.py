@@ -1,0 +1,63 @@
+"""Checks of parameters that measures and resamplers share. Data are checked where they are read."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.data.seeds import seed_sequence
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line, outside the package, that led here."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("bayes_gresub"):
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, category, stacklevel=level)
+
+
+def check_whole(value: Any, name: str, least: int) -> int:
+    """Return a parameter that must be a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    return int(value)
+
+
+def check_name(name: str, valid: Iterable[str], what: str) -> str:
+    """Return a name that must be one of these; the message lists them, nearest first."""
+    names = list(valid)
+    if name not in names:
+        near = difflib.get_close_matches(str(name), names, n=len(names), cutoff=0.4)
+        rest = sorted(set(names) - set(near))
+        raise ValueError(f"unknown {what} {name!r}; the names are {', '.join([*near, *rest])}.")
+    return name
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Raise unless n_jobs is what joblib takes."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}.")
+
+
+def check_sampling(sampling: Any) -> None:
+    """Raise unless `sampling` names a way that class sizes came about."""
+    if sampling not in ("mixture", "separate"):
+        raise ValueError(
+            f"sampling must be 'mixture' or 'separate'; got {sampling!r}. 'separate' means that the number of points "
+            "in each class was fixed by design."
+        )
+
+
+def check_seed(random_state: Any) -> None:
+    """Raise unless a constructor's random_state gives the same streams at every call."""
+    if isinstance(random_state, np.random.Generator):
+        raise ValueError(
+            "random_state of an estimator must be an int, a SeedSequence or None; got a Generator, which every call "
+            "would change. Pass it to error instead."
+        )
+    seed_sequence(random_state)

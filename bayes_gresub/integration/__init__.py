@@ -1,5 +1,0 @@
-"""The one integral: the mass that components give to decision regions. Which components, measures decide."""
-
-from bayes_gresub.integration.mass import Mass, joint, mass
-
-__all__ = ["Mass", "joint", "mass"]

@@ -1,0 +1,95 @@
+"""Exact mass of a decision tree's regions under Gaussian components with independent coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import ndtr
+
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.laws.components import Components, Normal
+from bayes_gresub.regions.shapes import Tree
+
+MAX_EVALUATIONS = 20_000_000
+"""Components times splits up to which the recursion is run; beyond it sampling is quicker."""
+
+_CHUNK_ELEMENTS = 2**21
+
+
+def tree_components(components: Components, tree: Tree) -> Components | None:
+    """Return the components in the tree's own space if the recursion applies to them there, else None.
+
+    It needs normal laws whose coordinates are independent after the steps before the tree.
+    """
+    if not isinstance(components.law, Normal) or len(components) * tree.n_splits > MAX_EVALUATIONS:
+        return None
+    if components.spread.ndim == 3 and len(components.spread) > 1 and len(components.spread) == len(components):
+        # Checking a matrix per component would cost more than it could save.
+        return None
+    inside = tree.before.push_forward(components)
+    if inside.spread.ndim < 3:
+        return inside
+    covariance = inside.covariance_shape()
+    deviation = np.sqrt(np.einsum("gdd->gd", covariance))
+    off_diagonal = covariance - np.einsum("gd,de->gde", deviation**2, np.eye(covariance.shape[1]))
+    if (np.abs(off_diagonal) > 1e-12 * deviation[:, :, None] * deviation[:, None, :]).any():
+        return None
+    return Components(inside.centers, deviation, inside.group, inside.law)
+
+
+def tree_mass(components: Components, tree: Tree, scales: Sequence[float], n_classes: int) -> Floats:
+    r"""Return the mass of each class's leaves, exactly, by recursion down the tree.
+
+    A node is a box. Its mass under a Gaussian with independent coordinates is a product over features of
+    Phi(upper) - Phi(lower), and a split at t divides one factor in two:
+
+    .. math:: P(\text{left}) = P(\text{node}) \frac{\Phi((t - X_{if})/\sigma_f) - \Phi(l)}{\Phi(u) - \Phi(l)}
+
+    so that each inner node costs one normal distribution function per component.
+
+    Parameters
+    ----------
+    components : Components
+        In the tree's own space, as `tree_components` returns them.
+
+    Returns
+    -------
+    ndarray of shape (len(scales), k, n_classes)
+    """
+    result = np.zeros((len(scales), len(components), n_classes))
+    step = max(1, _CHUNK_ELEMENTS // max(1, tree.n_splits))
+    for s, scale in enumerate(scales):
+        for begin in range(0, len(components), step):
+            rows = slice(begin, begin + step)
+            _descend(components.take(rows), tree, scale, result[s, rows])
+    return result
+
+
+def _descend(components: Components, tree: Tree, scale: float, out: Floats) -> None:
+    splits = np.flatnonzero(tree.feature >= 0)
+    below = np.empty((len(tree.feature), len(components)))
+    below[splits] = _probability_below(components, tree, splits, scale)
+    whole = np.ones(len(components))
+    # Per node: its mass, and per feature met above it the distribution function at the box's two sides.
+    stack: list[tuple[int, Floats, dict[int, tuple[Floats, Floats]]]] = [(0, whole, {})]
+    while stack:
+        node, inside, box = stack.pop()
+        feature = int(tree.feature[node])
+        if feature < 0:
+            out[:, tree.leaf_class[node]] += inside
+            continue
+        lower, upper = box.get(feature, (np.zeros_like(whole), whole))
+        cut = np.clip(below[node], lower, upper)
+        share = np.divide(cut - lower, upper - lower, out=np.zeros_like(cut), where=upper > lower)
+        left = inside * share
+        stack.append((int(tree.left[node]), left, {**box, feature: (lower, cut)}))
+        stack.append((int(tree.right[node]), inside - left, {**box, feature: (cut, upper)}))
+
+
+def _probability_below(components: Components, tree: Tree, splits: np.ndarray, scale: float) -> Floats:
+    """Return P(x_f <= cutoff) for each split and component; coordinates without spread are compared."""
+    deviation = scale * components.feature_deviations()[:, tree.feature[splits]][components.group].T
+    gap = tree.cutoff[splits][:, None] - components.centers[:, tree.feature[splits]].T
+    ratio = np.divide(gap, deviation, out=np.where(gap >= 0, np.inf, -np.inf), where=deviation > 0)
+    return np.asarray(ndtr(ratio))

@@ -1,0 +1,228 @@
+"""Measures in a space of learned features, such as a network's last layer but one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+
+from bayes_gresub.data.arrays import Floats, Labels
+from bayes_gresub.data.sample import Sample, read_features, read_labels
+from bayes_gresub.data.seeds import PARTS, Seed, child, seed_sequence
+from bayes_gresub.data.validation import warn_user
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.measures.measure import Measure, MeasuredValue, PointFunction
+from bayes_gresub.regions.training import trained
+
+_PENALTIES = np.logspace(-2, 4, 7)
+_COLLAPSED = (
+    "the extractor may have been trained on these points: then their features have collapsed onto the classes, those "
+    "of new points have not, and the error comes out far too small. Use an extractor trained on other data and say "
+    "held_out=True, or out-of-fold features with cv=5."
+)
+
+
+def on_features(measure: Measure, extractor: Any, *, cv: Any = None, held_out: bool = False) -> FeatureMeasure:
+    """Return a measure that works on features: on what an extractor makes of X.
+
+    Images have hundreds of pixels, a network's last layer but one has a few dozen numbers in which kernels, Gaussian
+    processes and class models make sense. But features of the points that the network was trained on have collapsed
+    onto their classes: digits, 200 points, bolstered in that space: 0.02 for a true 0.11. So the extractor must come
+    from other data (`held_out=True`), or features must be out of fold (`cv=`), which mends it in part; otherwise a
+    warning says so.
+
+    Parameters
+    ----------
+    measure : Measure
+        Any, not fitted; it will see features in place of X.
+    extractor : fitted transformer, network or callable
+        Something with `transform`, such as `TorchFeatures(module)`; something with `features()`, such as a trained
+        `LeNet5`; or a function from X to features.
+    cv : int or splitter, optional
+        Refit copies of the extractor without each fold and take the features of its points from them. Copies have
+        coordinates of their own: a ridge regression at the points that a copy was trained on, which both know, maps
+        them into those of `extractor`.
+    held_out : bool, default False
+        Says that the extractor was not trained on the points that the measure is fitted to.
+
+    Returns
+    -------
+    FeatureMeasure
+        `fit(X, y)`, then `error(head)`: the classifier that is judged takes features, as `LeNet5.head()` does.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import bayes_gresub as bg
+    >>> X, y = load_digits(return_X_y=True)
+    >>> pca = PCA(10).fit(X[500:])
+    >>> head = LogisticRegression(max_iter=1000).fit(pca.transform(X[:200]), y[:200])
+    >>> measure = bg.on_features(bg.Bolstered(random_state=0), pca, held_out=True).fit(X[:200], y[:200])
+    >>> 0.02 < float(measure.error(head)) < 0.1
+    True
+    """
+    return FeatureMeasure(measure, extractor, cv=cv, held_out=held_out)
+
+
+class FeatureMeasure(Measure):
+    """A measure of what an extractor makes of X; made by `on_features`.
+
+    Attributes
+    ----------
+    measure_ : Measure
+        The one on features, fitted.
+    """
+
+    def __init__(self, measure: Any, extractor: Any, *, cv: Any = None, held_out: bool = False) -> None:
+        self.measure = measure
+        self.extractor = extractor
+        self.cv = cv
+        self.held_out = held_out
+
+    @property
+    def sampling(self) -> str:  # type: ignore[override]
+        """Return that of the measure on features."""
+        return str(self.measure.sampling)
+
+    @property
+    def class_prior(self) -> Any:
+        """Return that of the measure on features."""
+        return self.measure.class_prior
+
+    @property
+    def random_state(self) -> Seed:  # type: ignore[override]
+        """Return that of the measure on features."""
+        return self.measure.random_state
+
+    @property
+    def has_draws(self) -> bool:  # type: ignore[override]
+        """Whether `error` gives posterior draws: whether the measure on features does."""
+        return bool(self.measure.has_draws)
+
+    @property
+    def draws_at_training_points(self) -> bool:  # type: ignore[override]
+        """Whether they are draws of labels at training points: whether those of the measure on features are."""
+        return bool(self.measure.draws_at_training_points)
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the measure from the features of a sample; parameters as in `Measure.fit`."""
+        self._check_parameters()
+        points = _as_given(X)
+        labels = read_labels(y, len(points))
+        if self.cv is not None:
+            features = self._out_of_fold(points, labels)
+        else:
+            features = _extracted(self._extract(), points)
+            if not self.held_out:
+                warn_user(_COLLAPSED)
+        fitted = clone(self.measure).fit(features, labels, sample_weight=sample_weight)
+        self.measure_ = fitted
+        self._remember(fitted._fitted_sample())
+        return self
+
+    def fit_part(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Self:
+        """Raise: a resampler would have to refit the extractor too."""
+        raise TypeError(
+            "a measure on learned features cannot be part of resampling: the extractor would have to be refitted in "
+            "every split. Put it into the rule's Pipeline."
+        )
+
+    def error(
+        self,
+        classifier: Any,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> ErrorEstimate:
+        """Return the mass of the set of features where `classifier`, which takes features, errs."""
+        self._fitted_sample()
+        features = None if X is None else _extracted(self._extract(), _as_given(X))
+        return self.measure_.error(classifier, features, y, sample_weight=sample_weight, random_state=random_state)
+
+    def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
+        """Draw n independent pairs of features and label."""
+        self._fitted_sample()
+        return self.measure_.sample(n, classifier=classifier, random_state=random_state)
+
+    def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
+        """Return the mean of `loss(features, y)`; parameters as in `Measure.expectation`."""
+        self._fitted_sample()
+        return self.measure_.expectation(loss, classifier=classifier, random_state=random_state)
+
+    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+        raise AssertionError("fit does it all")
+
+    def _extract(self) -> Callable[[Any], Any]:
+        return _as_function(self.extractor)
+
+    def _out_of_fold(self, points: Any, labels: Labels) -> Floats:
+        whole = _extracted(self._extract(), points)
+        found = np.full_like(whole, np.nan)
+        seed = seed_sequence(self.random_state)
+        for fold, (train, test) in enumerate(check_cv(self.cv, labels, classifier=True).split(points, labels)):
+            copied = trained(
+                self.extractor, _safe_indexing(points, train), labels[train], None, child(seed, PARTS, fold)
+            )
+            extract = _as_function(copied)
+            mapping = RidgeCV(_PENALTIES).fit(_extracted(extract, _safe_indexing(points, train)), whole[train])
+            found[test] = mapping.predict(_extracted(extract, _safe_indexing(points, test)))
+        if np.isnan(found).any():
+            raise ValueError("cv must put every point in a test fold; got a splitter that leaves some out. Use KFold.")
+        return found
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.measure, type) or not isinstance(self.measure, Measure):
+            raise TypeError(f"measure must be a measure such as Bolstered(); got {self.measure!r}.")
+        self.measure._check_parameters()
+        if not isinstance(self.held_out, bool | np.bool_):
+            raise ValueError(f"held_out must be True or False; got {self.held_out!r}.")
+        _as_function(self.extractor)
+        if self.cv is None:
+            return
+        if self.held_out:
+            raise ValueError("give cv or held_out=True, not both: held-out features need no folds.")
+        if not (hasattr(self.extractor, "fit") and hasattr(self.extractor, "get_params")):
+            raise TypeError(
+                "cv refits copies of the extractor, which needs fit and get_params; got "
+                f"{type(self.extractor).__name__}. Use one trained on other data, and say held_out=True."
+            )
+
+
+def _as_function(extractor: Any) -> Callable[[Any], Any]:
+    """Return what maps points to features."""
+    if not isinstance(extractor, type):
+        if callable(getattr(extractor, "features", None)):
+            return extractor.features().transform
+        if callable(getattr(extractor, "transform", None)):
+            return extractor.transform
+        if callable(extractor):
+            return extractor
+    raise TypeError(
+        "extractor must be a fitted transformer, something with features() such as a trained LeNet5, or a function; "
+        f"got {extractor!r}."
+    )
+
+
+def _extracted(extract: Callable[[Any], Any], points: Any) -> Floats:
+    features = np.asarray(extract(points), dtype=np.float64)
+    if features.ndim < 2 or len(features) != len(points):
+        raise ValueError(
+            f"the extractor must return one row of features per point; got shape {features.shape} for {len(points)}."
+        )
+    return features.reshape(len(features), -1)
+
+
+def _as_given(X: ArrayLike) -> Any:
+    """Return points that were checked, in the form they came in."""
+    flat, form = read_features(X)
+    return form.unmoved().restore(flat, form.feature_names)

@@ -1,0 +1,230 @@
+"""The population interface: draw a training set, tell the true error of a classifier. No estimator is known here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from bayes_gresub.data.arrays import Floats, Ints, Labels
+from bayes_gresub.data.sample import InputFormat
+from bayes_gresub.data.seeds import SAMPLES, TRUTH, Seed, child, seed_sequence
+from bayes_gresub.data.validation import check_whole
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.halfspace import linear_mass
+from bayes_gresub.regions.region import Region, decision_region
+from bayes_gresub.regions.shapes import Linear
+
+N_TEST = 5000
+"""Test points behind a true error that no formula gives: the paper's number."""
+
+_N_PROBES = 64
+"""Points of the population on which a boundary read off a classifier must agree with its `predict`."""
+
+
+@dataclass(frozen=True)
+class TrueError:
+    """The error of a classifier under a population.
+
+    Attributes
+    ----------
+    value : float
+    std_error : float
+        0 where the error is exact; else that of the share of test points misclassified.
+    n_test : int
+        Test points; 0 where the error is exact.
+    method : str
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> from sklearn.neighbors import NearestCentroid
+    >>> X, y, truth = bg.datasets.PaperGaussian(bayes_error=0.2).draw(60, random_state=0)
+    >>> error = truth.true_error(NearestCentroid().fit(X, y))
+    >>> 0.2 < error.value < 0.5, error.std_error, error.n_test
+    (True, 0.0, 0)
+    """
+
+    value: float
+    std_error: float
+    n_test: int
+    method: str
+
+    def __float__(self) -> float:
+        return self.value
+
+
+class Truth(Protocol):
+    """What knows the true error of classifiers."""
+
+    def true_error(self, classifier: Any, *, n_test: int = N_TEST, random_state: Seed = None) -> TrueError:
+        """Return the error of a trained classifier."""
+
+
+class Population(ABC):
+    """A law on (x, y) that training sets are drawn from.
+
+    To make your own, give a subclass `draw`, and make it a frozen dataclass or give it `get_params`, so that a study
+    can tell whether a folder was made with it.
+
+    Examples
+    --------
+    >>> import bayes_gresub as bg
+    >>> isinstance(bg.datasets.PaperGaussian(), bg.datasets.Population)
+    True
+    >>> X, y = bg.datasets.PaperGaussian().sample(20, random_state=0)
+    >>> X.shape, y.shape
+    ((20, 10), (20,))
+    """
+
+    @abstractmethod
+    def draw(self, n: int, random_state: Seed = None) -> tuple[Any, Labels, Truth]:
+        """Return n training points, their labels, and what knows the true error of classifiers trained on them."""
+
+    def sample(self, n: int, random_state: Seed = None) -> tuple[Any, Labels]:
+        """Return n points and their labels."""
+        X, y, _ = self.draw(n, random_state)
+        return X, y
+
+
+class SyntheticPopulation(Population):
+    """A population made by a formula: it has endless points, and is the truth for every training set."""
+
+    prior: Any
+    class_sizes: str
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Return the number of classes."""
+
+    @property
+    @abstractmethod
+    def means(self) -> Floats:
+        """Return the class means, of shape (c, d)."""
+
+    @abstractmethod
+    def _points(self, codes: Ints, rng: np.random.Generator) -> Floats:
+        """Return one point for each class code."""
+
+    def _laws(self) -> tuple[Components, Ints] | None:
+        """Return the components of which all classes are even mixtures, and the class of each; None for other laws."""
+        return None
+
+    @property
+    def class_probabilities(self) -> Floats:
+        """Return the probability of each class."""
+        equal = np.full(self.n_classes, 1 / self.n_classes)
+        return equal if self.prior is None else np.asarray(self.prior, dtype=float)
+
+    def draw(self, n: int, random_state: Seed = None) -> tuple[Floats, Labels, Truth]:
+        """Return n points in random order, their labels 0 to c - 1, and this population."""
+        check_whole(n, "n", 1)
+        rng = np.random.default_rng(seed_sequence(random_state))
+        codes = draw_codes(n, self.class_probabilities, self.class_sizes, rng)
+        return self._points(codes, rng), codes, self
+
+    def true_error(self, classifier: Any, *, n_test: int = N_TEST, random_state: Seed = None) -> TrueError:
+        """Return the error of a trained classifier: exact for a binary linear one where the law has a formula.
+
+        Elsewhere it is that on fresh test points, as many of each class as its probability asks for.
+
+        Parameters
+        ----------
+        classifier : fitted object with `predict`
+        n_test : int, default 5000
+        random_state : int, SeedSequence, Generator or None
+            For the test points.
+        """
+        prior = self.class_probabilities
+        check_whole(n_test, "n_test", 2)
+        seed = seed_sequence(random_state)
+        probes, _ = self.sample(_N_PROBES, child(seed, SAMPLES))
+        form = InputFormat(probes.shape[1:], np.dtype(np.float64))
+        region, _ = decision_region(classifier, np.arange(len(prior)), form, probes, seed, in_part=True)
+        if region.n_classes > len(prior):
+            raise ValueError(
+                f"the labels that the classifier knows must be among {list(range(len(prior)))}, the population's; got "
+                f"{region.classes[len(prior) :].tolist()!r} too. Train it on labels of the population."
+            )
+        if isinstance(region.geometry, Linear) and region.n_classes == 2 and self._laws() is not None:
+            value = self._half_space_error(region.geometry, region.codes_of_own)
+            return TrueError(value, 0.0, 0, "distribution function at a linear boundary")
+        self.check_n_test(n_test)
+        rng = np.random.default_rng(child(seed, TRUTH))
+        codes = draw_codes(n_test, prior, "fixed", rng)
+        return self._tested(region, self._points(codes, rng), codes)
+
+    def check_n_test(self, n_test: int) -> None:
+        """Raise unless so many test points are two or more of every class."""
+        prior = self.class_probabilities
+        if rounded_sizes(n_test, prior).min() < 2:
+            raise ValueError(
+                f"n_test must give every class two test points or more; got {n_test} with class probabilities "
+                f"{prior.tolist()}. Raise it."
+            )
+
+    def linear_error(self, normal: Floats, offset: float) -> float:
+        """Return the true error of the classifier that says 1 where normal'x + offset > 0, else 0; two classes."""
+        if self.n_classes != 2 or self._laws() is None:
+            raise ValueError(
+                f"linear_error needs two classes whose laws have a formula; this {type(self).__name__} has not. Use "
+                "true_error."
+            )
+        return self._half_space_error(Linear(np.asarray(normal, dtype=float), float(offset)), np.arange(2))
+
+    def _half_space_error(self, boundary: Linear, codes_of_own: Ints) -> float:
+        laws = self._laws()
+        assert laws is not None, "asked for only where there are laws"
+        components, owner = laws
+        mass = linear_mass(components, boundary, [1.0])[0]
+        weights = self.class_probabilities[owner] / np.bincount(owner)[owner]
+        return float(weights @ (mass * (codes_of_own != owner[:, None])).sum(axis=1))
+
+    def _tested(self, region: Region, points: Floats, codes: Ints) -> TrueError:
+        wrong = region.labels(points) != codes
+        shares = np.bincount(codes, weights=wrong) / np.bincount(codes)
+        prior = self.class_probabilities
+        variance = prior**2 * shares * (1 - shares) / (np.bincount(codes) - 1)
+        return TrueError(
+            float(prior @ shares), float(np.sqrt(variance.sum())), len(codes), f"{len(codes)} fresh test points"
+        )
+
+
+def draw_codes(n: int, prior: Floats, class_sizes: str, rng: np.random.Generator) -> Ints:
+    """Return n class codes in random order: sizes fixed at n times the prior, or drawn with it."""
+    if class_sizes == "random":
+        return rng.choice(len(prior), size=n, p=prior)
+    sizes = rounded_sizes(n, prior)
+    codes = np.repeat(np.arange(len(prior)), sizes)
+    # By turns before they are shuffled: so the samples stay what they were in earlier versions.
+    rank = np.concatenate([np.arange(size) for size in sizes])
+    return rng.permutation(codes[np.lexsort((codes, rank))])
+
+
+def rounded_sizes(n: int, prior: Floats) -> Ints:
+    """Return whole class sizes with sum n: n times the prior, the largest remainders rounded up, ties to the first."""
+    wanted = n * prior
+    sizes = np.floor(wanted + 1e-9).astype(np.intp)
+    # Rounded, so that ties are ties.
+    order = np.argsort(-np.round(wanted - sizes, 9), kind="stable")
+    sizes[order[: n - sizes.sum()]] += 1
+    return sizes
+
+
+def check_classes(prior: Any, n_classes: int, class_sizes: Any) -> None:
+    """Raise unless class probabilities and the way that class sizes come about are right."""
+    if class_sizes not in ("fixed", "random"):
+        raise ValueError(
+            f"class_sizes must be 'fixed' (n times the class probabilities) or 'random' (labels drawn independently); "
+            f"got {class_sizes!r}."
+        )
+    if prior is None:
+        return
+    values = np.asarray(prior, dtype=float)
+    if values.shape != (n_classes,) or not (values > 0).all() or abs(values.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"prior must hold {n_classes} positive class probabilities with sum 1; got {prior!r}. None means equal."
+        )

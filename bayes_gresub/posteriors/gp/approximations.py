@@ -1,0 +1,158 @@
+"""One face for the approximations: the bound with its gradient, latents anywhere, joint draws at the data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from linear_operator.utils.cholesky import psd_safe_cholesky
+from torch import Tensor
+
+from bayes_gresub.posteriors.gp import laplace
+from bayes_gresub.posteriors.gp.inducing import Induced
+from bayes_gresub.posteriors.gp.latent_kernels import LatentKernel
+from bayes_gresub.posteriors.gp.newton import ascended
+from bayes_gresub.posteriors.gp.variational import FullRank
+
+EXACT = 1e-8
+"""The bound is flat at the best q, so that it is more exact than q."""
+
+
+class Engine(ABC):
+    """An approximation of the latents of points x (n, d) that were seen with `counts` (n, c) of the labels."""
+
+    converged: bool
+    """Whether the last fit settled."""
+
+    def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
+        self.kernel, self.x, self.counts = kernel, x, counts
+
+    @abstractmethod
+    def ascend(self, tol: float = EXACT) -> Tensor:
+        """Fit to the kernel as it is, from the last fit on, and return the bound, exact to `tol` of it."""
+
+    @abstractmethod
+    def surrogate(self) -> Tensor:
+        """Return a number whose gradient by the kernel's parameters is that of the bound at the last fit."""
+
+    @abstractmethod
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means (latents, m) and spread of the latents, as `expected_softmax` takes it."""
+
+    @abstractmethod
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
+        """Return joint draws of the latents at the data (latents, n, draws) from standard normals of that shape."""
+
+
+class Variational(Engine):
+    """The full-rank variational approximation."""
+
+    def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
+        super().__init__(kernel, x, counts)
+        self.location, self.precision = _start(counts, kernel.n_latents)
+        self.mean = self.location
+
+    def ascend(self, tol: float = EXACT) -> Tensor:
+        """Return the bound at the best q."""
+        self.covariance = self.kernel(self.x)
+        with torch.no_grad():
+            covariance = self.covariance.detach()
+            location = _carried(self.location, self.mean, covariance)
+            self.fit, self.converged = ascended(FullRank(covariance, self.counts, location, self.precision), tol)
+        self.location, self.precision, self.mean = self.fit.location, self.fit.precision, self.fit.mean
+        return self.fit.bound
+
+    def surrogate(self) -> Tensor:
+        """Return the product of the covariance with the bound's derivative by it."""
+        with torch.no_grad():
+            slope = self.fit.slope_of_bound()
+        return (slope * self.covariance).sum()
+
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means and deviations."""
+        return self.fit.predicted(self.kernel(self.x, x), self.kernel.variance())
+
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
+        """Return draws by Matheron's rule."""
+        return self.fit.drawn(psd_safe_cholesky(self.covariance) @ noise, more)
+
+
+class Laplace(Engine):
+    """Laplace's approximation."""
+
+    def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
+        super().__init__(kernel, x, counts)
+        self.start = self.mean = counts.new_zeros((kernel.n_latents, len(x)))
+
+    def ascend(self, tol: float = EXACT) -> Tensor:
+        """Return the log evidence after Newton's method."""
+        self.covariance = self.kernel(self.x)
+        with torch.no_grad():
+            covariance = self.covariance.detach()
+            self.fit = laplace.mode(covariance, _carried(self.start, self.mean, covariance), self.counts, tol)
+        self.start, self.mean, self.converged = self.fit.alpha, self.fit.f, self.fit.converged
+        return self.fit.bound
+
+    def surrogate(self) -> Tensor:
+        """Return the product of the covariance with the evidence's derivative by it."""
+        with torch.no_grad():
+            slope = laplace.slope_of_bound(self.covariance, self.fit, self.counts)
+        return (slope * self.covariance).sum()
+
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means and roots of covariances."""
+        return laplace.predicted(self.fit, self.kernel(self.x, x), self.kernel.variance())
+
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
+        """Return draws."""
+        root = psd_safe_cholesky(self.covariance)
+        return laplace.drawn(self.fit, self.covariance, root, self.counts, noise, more)
+
+
+class Inducing(Engine):
+    """The variational approximation through inducing points."""
+
+    def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor, points: Tensor) -> None:
+        super().__init__(kernel, x, counts)
+        self.points = points
+        _, self.precision = _start(counts, kernel.n_latents)
+        self.location = counts.new_zeros((kernel.n_latents, len(points)))
+
+    def ascend(self, tol: float = EXACT) -> Tensor:
+        """Return the bound at the best q."""
+        self.root = psd_safe_cholesky(self.kernel(self.points))
+        self.a, self.variance = self._projected(self.x), self.kernel.variance()
+        with torch.no_grad():
+            start = Induced(self.a.detach(), self.variance.detach(), self.counts, self.location, self.precision)
+            self.fit, self.converged = ascended(start, tol)
+        self.location, self.precision = self.fit.location, self.fit.precision
+        return self.fit.bound
+
+    def _projected(self, x: Tensor) -> Tensor:
+        return torch.linalg.solve_triangular(self.root, self.kernel(self.points, x), upper=False)
+
+    def surrogate(self) -> Tensor:
+        """Return expected log-likelihoods to first order."""
+        return self.fit.linearised(self.a, self.variance)
+
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means and deviations."""
+        return self.fit.predicted(self._projected(x))
+
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
+        """Return draws."""
+        return self.fit.drawn(noise[:, : len(self.points)], more)
+
+
+def _start(counts: Tensor, latents: int) -> tuple[Tensor, Tensor]:
+    """Return a and the sites' precisions where all latents are 0."""
+    total = counts.sum(dim=1)
+    share = 1.0 / counts.shape[1]
+    return counts.new_zeros((latents, len(counts))), (total * share * (1 - share)).expand(latents, -1).clone()
+
+
+def _carried(location: Tensor, mean: Tensor, covariance: Tensor) -> Tensor:
+    """Return the a of another kernel's fit as a start for this one: about its means are kept, K a, not a itself."""
+    kept = (location * mean).sum(dim=1)
+    now = (location * (location[:, None, :] @ covariance)[:, 0]).sum(dim=1)
+    return location * torch.where(now > 0, kept / now, 1.0)[:, None]

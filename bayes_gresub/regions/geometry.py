@@ -1,0 +1,211 @@
+"""The geometry of fitted scikit-learn classifiers, read off their attributes; regions.py checks it against predict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import logit
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from bayes_gresub.regions.affine import AffineMap, affine_map
+from bayes_gresub.regions.neighbors import NeighborVotes
+from bayes_gresub.regions.shapes import Geometry, KernelMachine, Linear, Neighbors, Tree
+
+MAX_DENSE_NEIGHBORS = 5000
+"""Training points up to which a matrix product beats the classifier's own neighbour search."""
+
+
+def geometry(classifier: Any) -> Geometry | None:
+    """Return the geometry of a fitted classifier over its own `classes_`, or None where only `predict` is known."""
+    if not type(classifier).__module__.startswith("sklearn.") or "predict" in vars(classifier):
+        # A subclass may predict in its own way on points that no check happens to try.
+        return None
+    if isinstance(classifier, FrozenEstimator):
+        return geometry(classifier.estimator)
+    if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
+        return geometry(classifier.best_estimator_) if hasattr(classifier, "best_estimator_") else None
+    if isinstance(classifier, Pipeline):
+        return _behind_pipeline(classifier)
+    if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
+        return _with_threshold(classifier)
+    if own_classes(classifier) is None:
+        return None
+    if isinstance(classifier, DecisionTreeClassifier):
+        return _tree(classifier)
+    if isinstance(classifier, SVC | NuSVC):
+        return _linear_svc(classifier) if _is_binary(classifier) and classifier.kernel == "linear" else _svc(classifier)
+    if isinstance(classifier, KNeighborsClassifier):
+        return _neighbors(classifier)
+    if isinstance(classifier, NearestCentroid):
+        return _centroids(classifier)
+    if isinstance(classifier, LinearClassifierMixin) and hasattr(classifier, "coef_") and _is_binary(classifier):
+        return _linear(classifier)
+    return None
+
+
+def own_classes(classifier: Any) -> NDArray[Any] | None:
+    """Return the classes that the classifier lists; None where it does not, or has several outputs."""
+    own = getattr(classifier, "classes_", None)
+    if own is None or (isinstance(own, list | tuple) and any(np.ndim(label) for label in own)):
+        return None
+    own = np.asarray(own)
+    return own if own.ndim == 1 else None
+
+
+def _is_binary(classifier: Any) -> bool:
+    return len(classifier.classes_) == 2
+
+
+def _behind_pipeline(pipeline: Pipeline) -> Geometry | None:
+    result = geometry(pipeline.steps[-1][1])
+    for _, step in reversed(pipeline.steps[:-1]):
+        if result is None or step is None or step == "passthrough":
+            continue
+        before = affine_map(step)
+        result = None if before is None else result.after(before)
+    return result
+
+
+def _with_threshold(classifier: Any) -> Geometry | None:
+    inner = geometry(classifier.estimator_)
+    model = classifier.estimator_
+    while (inside := _wrapped(model)) is not None:
+        model = inside
+    # With equal priors nearest centroids predict by plain distances, but their decision function standardises.
+    other_scores = isinstance(model, NearestCentroid) and np.allclose(model.class_prior_, 0.5)
+    if not isinstance(inner, Linear) or other_scores:
+        return None
+    logistic = isinstance(model, LogisticRegression | LinearDiscriminantAnalysis) or (
+        isinstance(model, SGDClassifier) and model.loss == "log_loss"
+    )
+    method = classifier.response_method
+    if method == "auto":
+        method = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+    threshold: Any = getattr(classifier, "best_threshold_", getattr(classifier, "threshold", None))
+    if threshold == "auto":
+        threshold = 0.5 if method == "predict_proba" else 0.0
+    if method == "predict_proba":
+        if not logistic:
+            return None
+        threshold = float(logit(np.clip(threshold, 0.0, 1.0)))
+    flipped = getattr(classifier, "pos_label", None) == classifier.classes_[0]
+    return replace(inner, offset=inner.offset + threshold if flipped else inner.offset - threshold)
+
+
+def _wrapped(model: Any) -> Any:
+    """Return the model that a wrapper passes points on to, or None."""
+    if isinstance(model, Pipeline):
+        return model.steps[-1][1]
+    if isinstance(model, FrozenEstimator):
+        return model.estimator
+    if isinstance(model, GridSearchCV | RandomizedSearchCV):
+        return model.best_estimator_
+    return None
+
+
+def _linear(classifier: Any) -> Linear | None:
+    if sparse.issparse(classifier.coef_):
+        return None
+    normal = np.asarray(classifier.coef_, dtype=float)
+    if normal.size != normal.shape[-1]:
+        return None
+    return Linear(normal.ravel(), float(np.asarray(classifier.intercept_, dtype=float).ravel()[0]))
+
+
+def _linear_svc(classifier: Any) -> Linear | None:
+    if sparse.issparse(classifier.support_vectors_):
+        return None
+    normal = np.asarray(classifier.dual_coef_ @ classifier.support_vectors_, dtype=float).ravel()
+    return Linear(normal, float(classifier.intercept_[0]))
+
+
+def _centroids(classifier: NearestCentroid) -> Linear | None:
+    if not _is_binary(classifier) or classifier.metric != "euclidean":
+        return None
+    low, high = np.asarray(classifier.centroids_, dtype=float)
+    prior = np.asarray(getattr(classifier, "class_prior_", [0.5, 0.5]))
+    if np.allclose(prior, 0.5):
+        return Linear(2 * (high - low), float(low @ low - high @ high))
+    deviation = np.asarray(classifier.within_class_std_dev_)
+    precision = np.where(deviation > 0, deviation, 1.0) ** -2.0
+    offset = (low * precision) @ low - (high * precision) @ high + 2 * np.log(prior[1] / prior[0])
+    return Linear(2 * precision * (high - low), float(offset))
+
+
+def _tree(classifier: DecisionTreeClassifier) -> Tree | None:
+    tree = classifier.tree_
+    if tree.n_outputs != 1:
+        return None
+    # scikit-learn compares float32(x) with the threshold: the true cutoff is halfway between two float32 numbers.
+    below = tree.threshold.astype(np.float32)
+    below = np.where(below > tree.threshold, np.nextafter(below, np.float32(-np.inf)), below)
+    above = np.nextafter(below, np.float32(np.inf))
+    cutoff = 0.5 * (below.astype(float) + above.astype(float))
+    return Tree(
+        np.asarray(tree.feature, dtype=np.intp),
+        cutoff,
+        np.asarray(tree.children_left, dtype=np.intp),
+        np.asarray(tree.children_right, dtype=np.intp),
+        tree.value[:, 0, :].argmax(axis=1),
+        AffineMap.identity(classifier.n_features_in_),
+    )
+
+
+def _svc(classifier: Any) -> KernelMachine | None:
+    gamma = getattr(classifier, "_gamma", None)
+    if sparse.issparse(classifier.support_vectors_):
+        return None
+    if classifier.kernel not in ("linear", "rbf", "poly", "sigmoid") or classifier.break_ties or gamma is None:
+        return None
+    vectors = np.asarray(classifier.support_vectors_, dtype=float)
+    c = len(classifier.classes_)
+    owner = np.repeat(np.arange(c), classifier.n_support_)
+    dual = np.asarray(classifier.dual_coef_, dtype=float)
+    pairs = [(i, j) for i in range(c) for j in range(i + 1, c)]
+    weights = np.zeros((len(vectors), len(pairs)))
+    for p, (i, j) in enumerate(pairs):
+        weights[owner == i, p] = dual[j - 1, owner == i]
+        weights[owner == j, p] = dual[i, owner == j]
+    if c == 2:
+        # For two classes scikit-learn turns the sign round: positive means the second class.
+        pairs = [(1, 0)]
+    return KernelMachine(
+        classifier.kernel,
+        float(gamma),
+        int(classifier.degree),
+        float(classifier.coef0),
+        vectors,
+        weights,
+        np.asarray(classifier.intercept_, dtype=float),
+        np.array(pairs, dtype=np.intp),
+        c,
+        AffineMap.identity(vectors.shape[1]),
+    )
+
+
+def _neighbors(classifier: KNeighborsClassifier) -> Neighbors | None:
+    points, codes = getattr(classifier, "_fit_X", None), getattr(classifier, "_y", 0)
+    euclidean = classifier.effective_metric_ == "euclidean"
+    if classifier.weights not in (None, "uniform") or not euclidean or points is None or np.ndim(codes) != 1:
+        return None
+    if not isinstance(points, np.ndarray) or len(points) > MAX_DENSE_NEIGHBORS:
+        return None
+    votes = NeighborVotes(points.astype(float), np.asarray(codes, dtype=np.intp), len(classifier.classes_), single=True)
+    return Neighbors(votes, classifier.n_neighbors, AffineMap.identity(points.shape[1]))

@@ -1,0 +1,207 @@
+"""Decision regions: a fitted classifier as the measure sees it, geometry included where it could be verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from bayes_gresub.data.arrays import Floats, Ints, Labels
+from bayes_gresub.data.sample import InputFormat, encode_labels
+from bayes_gresub.data.seeds import PROBES, child
+from bayes_gresub.regions.geometry import geometry, own_classes
+from bayes_gresub.regions.shapes import Geometry, Tree
+
+_PROBES = 64
+_REPEATS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """The partition of feature space into the regions where a classifier says each of `classes`.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (c,)
+        The classes of the data, then those that only the classifier knows.
+    geometry : Geometry or None
+        Set only where its labels were found equal to those of `predict`.
+    codes_of_own : ndarray
+        Positions in `classes` of the classifier's own `classes_`, which geometry counts in.
+    """
+
+    classifier: Any
+    classes: Labels
+    format: InputFormat
+    feature_names: tuple[str, ...] | None
+    geometry: Geometry | None
+    codes_of_own: Ints
+
+    @property
+    def n_classes(self) -> int:
+        """Return the number of classes."""
+        return len(self.classes)
+
+    def labels(self, points: Floats) -> Ints:
+        """Return the class code of each point (m, d), by a matrix product where one gives the same as `predict`."""
+        if self.geometry is None or isinstance(self.geometry, Tree):
+            return self.predict(points)
+        return self.codes_of_own[self.geometry.labels(points)]
+
+    def predict(self, points: Floats) -> Ints:
+        """Return the class code of each point (m, d), from the classifier's own `predict`."""
+        predicted = np.asarray(self.classifier.predict(self.format.restore(points, self.feature_names)))
+        if predicted.ndim == 2 and predicted.shape[1] == 1:
+            predicted = predicted[:, 0]
+        if predicted.shape != (len(points),):
+            raise ValueError(
+                f"predict must return one label per point; got shape {predicted.shape} for {len(points)} points."
+            )
+        if predicted.dtype.kind == "f" and (predicted != np.round(predicted)).any():
+            raise ValueError(
+                "predict must return labels; got fractional numbers such as "
+                f"{float(predicted[predicted != np.round(predicted)][0]):.6g}. Is this a regressor, or predict_proba?"
+            )
+        return encode_labels(
+            predicted,
+            self.classes,
+            "the labels that predict returns",
+            "Give the classifier a `classes_` attribute that lists every label it can return.",
+        )
+
+
+def decision_region(
+    classifier: Any,
+    classes: Labels,
+    form: InputFormat,
+    points: Floats,
+    seed: np.random.SeedSequence,
+    with_geometry: bool = True,
+    in_part: bool = False,
+) -> tuple[Region, Ints]:
+    """Return the region of a fitted classifier and its labels at `points`.
+
+    Geometry is trusted only after its labels agree with `predict` on `points` and on random points about them.
+
+    Parameters
+    ----------
+    classifier : object with `predict`
+    classes : ndarray
+        Labels of the data that the region is wanted for.
+    form : InputFormat
+        The form in which the classifier takes points.
+    points : ndarray of shape (n, d)
+        Where the measure is centred.
+    seed : SeedSequence
+        For the random points.
+    with_geometry : bool, default True
+        False where only the labels at `points` are wanted; nothing else is predicted then.
+    in_part : bool, default False
+        Whether the classifier was just trained on part of a sample that was checked as a whole: it may lack classes of
+        the rest, and is not asked twice.
+    """
+    check_predict(classifier)
+    _check_features(classifier, form)
+    known = _known_classes(classifier, classes, in_part)
+    own = own_classes(classifier)
+    codes_of_own = np.arange(len(known)) if own is None else encode_labels(own, known, "classes_", "")
+    seen = form if with_geometry else form.unmoved()
+    region = Region(classifier, known, seen, _names_for(classifier, form), None, codes_of_own)
+    shape = geometry(classifier)
+    probe = with_geometry and shape is not None
+    probes = np.concatenate([points, _random_points(points, seed)]) if probe else points
+    try:
+        said = region.predict(probes)
+    except NotFittedError as error:
+        raise NotFittedError(_unfitted(classifier)) from error
+    if shape is not None and probe and _agrees(shape, codes_of_own, probes, said, form):
+        return replace(region, geometry=shape), said[: len(points)]
+    if not in_part and (shape is None or probe):
+        # Classifiers of known geometry are functions of the point; of others nothing is known.
+        _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
+    return region, said[: len(points)]
+
+
+def _agrees(shape: Geometry, codes_of_own: Ints, points: Floats, said: Ints, form: InputFormat) -> bool:
+    """Return whether the geometry's labels are those of `predict`, but for points that rounding decides."""
+    # Single precision decides labels near a boundary by its own rounding.
+    rtol = 1e-9 if form.dtype == np.float64 else 1e-4
+    other = np.flatnonzero(codes_of_own[shape.labels(points)] != said)
+    return len(other) == 0 or bool(shape.doubtful(points[other], rtol).all())
+
+
+def _check_is_function(region: Region, points: Floats, said: Ints) -> None:
+    """Raise where the classifier gives other labels to the same points in another order."""
+    backwards = np.arange(len(points))[::-1]
+    if not np.array_equal(region.predict(points[backwards]), said[backwards]):
+        raise ValueError(
+            "predict must be a function of the point: asked twice about the same points, in another order, this "
+            f"{type(region.classifier).__name__} gave other labels. A random classifier has no decision region; fix "
+            "its predictions first."
+        )
+
+
+def _random_points(points: Floats, seed: np.random.SeedSequence) -> Floats:
+    """Return points scattered about the data: by about one standard deviation of the features, or three."""
+    rng = np.random.default_rng(child(seed, PROBES))
+    noise = rng.standard_normal((_PROBES, points.shape[1])) * (0.25 * np.ptp(points, axis=0))
+    noise[::2] *= 3.0
+    return np.asarray(points[rng.integers(len(points), size=_PROBES)] + noise)
+
+
+def check_predict(classifier: Any) -> None:
+    """Raise unless an object has a `predict` method."""
+    if isinstance(classifier, type) or not callable(getattr(classifier, "predict", None)):
+        raise TypeError(
+            f"classifier must be a fitted object with a predict method; got {classifier!r}. "
+            "Fit a scikit-learn classifier, or wrap your model in a class with predict(X)."
+        )
+
+
+def _check_features(classifier: Any, form: InputFormat) -> None:
+    expected = getattr(classifier, "n_features_in_", None)
+    if expected is not None and len(form.shape) == 1 and expected != form.n_features:
+        raise ValueError(
+            f"the classifier and the measure must see the same features; the classifier was trained on {expected} "
+            f"features, X has {form.n_features}. Put the feature selection into the classifier's Pipeline."
+        )
+
+
+def _known_classes(classifier: Any, classes: Labels, in_part: bool) -> Labels:
+    """Return the classes of the data, which the classifier must know, and then those that only it knows."""
+    own = own_classes(classifier)
+    if own is None:
+        return classes
+    if in_part:
+        others = own[~np.isin(own, classes)]
+        return np.concatenate([classes, others]) if len(others) else classes
+    remedy = "The classifier was trained without these classes and cannot predict them; was y encoded before training?"
+    known = encode_labels(classes, own, "labels in y", remedy)
+    others = np.delete(own, known)
+    return np.concatenate([classes, others]) if len(others) else classes
+
+
+def _names_for(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:
+    """Return the column names to hand to the classifier: those it was trained with.
+
+    A classifier that does not say what it was trained with gets the form that the measure was fitted with.
+    """
+    trained = getattr(classifier, "feature_names_in_", None)
+    if trained is None:
+        return None if hasattr(classifier, "n_features_in_") else form.feature_names
+    names = tuple(trained)
+    if form.feature_names is not None and form.feature_names != names:
+        raise ValueError(
+            f"the classifier and the measure must see the same columns in the same order; the classifier was trained "
+            f"on {list(names)}, X has {list(form.feature_names)}. Reorder the columns of X."
+        )
+    return names
+
+
+def _unfitted(classifier: Any) -> str:
+    return (
+        f"classifier must be fitted; this {type(classifier).__name__} is not. Call its fit(X, y) first: a measure "
+        "judges the trained classifier and never retrains it."
+    )

@@ -1,0 +1,78 @@
+"""The .632+ rule: how apparent error, zero bootstrap and no-information rate are mixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bayes_gresub.data.arrays import Floats
+from bayes_gresub.laws.confusion import error_mass
+
+CLIPS = ("efron-tibshirani", "ipred", "none")
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Weights on the apparent confusion, on that of the zero bootstrap, and on that of unrelated labels.
+
+    `slope` is the derivative of the mixed error in the zero bootstrap.
+    """
+
+    apparent: float
+    zero: float
+    unrelated: float
+    slope: float
+    details: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def no_confusion(self) -> str:
+        """Return why the mixture is no mass, where it is none."""
+        if min(self.apparent, self.zero, self.unrelated) >= -1e-12:
+            return ""
+        return (
+            "the zero bootstrap exceeds the no-information rate and this clip= lets weights become negative, so there "
+            "is no confusion mass. Use clip='efron-tibshirani'."
+        )
+
+    def of(self, apparent: Any, zero: Floats, unrelated: Any) -> Floats:
+        """Return the mixture of these errors or confusions."""
+        return np.asarray(self.apparent * apparent + self.zero * zero + self.unrelated * unrelated)
+
+
+def plus_mixture(apparent: Floats, zero: Floats, clip: str) -> Mixture:
+    """Return the .632+ mixture of an apparent confusion mass and that of the zero bootstrap, (c, c) each."""
+    err, e1 = float(error_mass(apparent)), float(error_mass(zero))
+    g = no_information_rate(apparent)
+    weights, rate = _weights(err, e1, g, clip)
+    step = 1e-6
+
+    def at(other: float) -> float:
+        (a, z, u), _ = _weights(err, other, g, clip)
+        return a * err + z * other + u * g
+
+    slope = (at(e1 + step) - at(e1 - step)) / (2 * step)
+    details = {
+        "apparent_error": err,
+        "zero_bootstrap": e1,
+        "no_information_rate": g,
+        "relative_overfitting_rate": rate,
+    }
+    return Mixture(*weights, slope, details)
+
+
+def no_information_rate(confusion: Floats) -> float:
+    """Return the error if labels and predictions had their frequencies and were unrelated: sum_l p_l (1 - q_l)."""
+    return float(confusion.sum(axis=1) @ (1 - confusion.sum(axis=0)))
+
+
+def _weights(err: float, e1: float, g: float, clip: str) -> tuple[tuple[float, float, float], float]:
+    """Return the weights on (err, e1, g), and the relative overfitting rate."""
+    clipped = e1 > g and clip != "none"
+    top = min(e1, g) if clip == "efron-tibshirani" else e1
+    rate = (top - err) / (g - err) if e1 > err and g > err else 0.0
+    correction = 0.368 * 0.632 * rate / (1 - 0.368 * rate)
+    if clipped:
+        return (0.368 - correction, 0.632, correction), rate
+    return (0.368 - correction, 0.632 + correction, 0.0), rate

@@ -1,0 +1,130 @@
+"""One split of resampling: train the rule on one part, learn the measure there, centre it at the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from bayes_gresub.data.arrays import Floats, Ints, Labels
+from bayes_gresub.data.sample import Sample
+from bayes_gresub.data.seeds import PARTS, RULES, child
+from bayes_gresub.laws.point_masses import PointMasses
+from bayes_gresub.measures import Empirical
+from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.regions.training import trained
+from bayes_gresub.resampling.splits import Split
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """The masses about the points that a split held out."""
+
+    points: Ints
+    masses: PointMasses
+    classes: Labels
+    method: str
+    space: str
+    exact: bool
+    n_predicted: int
+
+    @cached_property
+    def contributions(self) -> Floats:
+        """Return the error mass about each point held out."""
+        return self.masses.outcome(np.full(len(self.points), 1 / len(self.points))).contributions
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A rule, a sample and a measure.
+
+    Attributes
+    ----------
+    rule : anything that scikit-learn can clone and fit
+    sample : Sample
+    weight_total : float or None
+        Sum of the weights given, so that the rule gets them as they were; None where there are none.
+    measure : SmoothedMeasure
+    seed : SeedSequence
+    classifier : fitted classifier, optional
+        The rule trained on the whole sample, where the caller has it.
+    """
+
+    rule: Any
+    sample: Sample
+    weight_total: float | None
+    measure: SmoothedMeasure
+    seed: np.random.SeedSequence
+    classifier: Any = None
+
+    def judge(self, number: int, split: Split) -> Judgement:
+        """Train the rule on one part of a split and judge it at the other."""
+        with self.naming(number, split):
+            points, counts = np.unique(split.train, return_counts=True)
+            # A point drawn twice counts twice, but is no neighbour of itself.
+            repeated = counts if counts.max() > 1 else None
+            seed = child(self.seed, PARTS, 0, number)
+            # The measure first: what is wrong with it shows before a fit is spent.
+            weighted = self.weight_total is not None or repeated is not None
+            measure = clone(self.measure).fit_part(self.sample.part(points, repeated), weighted, seed)
+            return self._judge(measure, self.train(split.train, number), split.test, seed, at_training=False)
+
+    def judge_apparent(self) -> Judgement:
+        """Judge the rule trained on the whole sample at the points it was trained on."""
+        seed = child(self.seed, PARTS, 1)
+        measure = clone(self.measure).fit_part(self.sample, self.weight_total is not None, seed)
+        return self._judge(measure, self.train_whole(), np.arange(len(self.sample.codes)), seed, at_training=True)
+
+    def train_whole(self) -> Any:
+        """Return the rule trained on the whole sample, that of the caller where there is one."""
+        if self.classifier is not None:
+            return self.classifier
+        try:
+            return self.train(np.arange(len(self.sample.codes)))
+        except Exception as error:
+            error.add_note(f"in the fit to all {len(self.sample.codes)} points.")
+            raise
+
+    def train(self, positions: Ints, number: int | None = None) -> Any:
+        """Return the rule trained on some points, the whole sample's training having a seed of its own."""
+        key = () if number is None else (number,)
+        return trained(
+            self.rule,
+            self.sample.restored(positions),
+            self.sample.labels[positions],
+            None if self.weight_total is None else self.sample.weights[positions] * self.weight_total,
+            child(self.seed, RULES, *key),
+        )
+
+    @contextmanager
+    def naming(self, number: int, split: Split) -> Iterator[None]:
+        """Add to an exception which split it comes from."""
+        try:
+            yield
+        except Exception as error:
+            present = np.unique(self.sample.codes[split.train])
+            note = f"in split {number}: {len(split.train)} points to train on, {len(split.test)} held out"
+            if len(present) < len(self.sample.classes):
+                classes = self.sample.classes[present].tolist()
+                note += f"; the points to train on hold only {classes!r}. Use stratified folds, or fewer"
+            if not isinstance(self.measure, Empirical) and len(np.unique(split.train)) < len(split.train):
+                note += "; the measure counts points that were drawn twice by their weight"
+            error.add_note(f"{note}.")
+            raise
+
+    def _judge(
+        self,
+        measure: SmoothedMeasure,
+        classifier: Any,
+        points: Ints,
+        seed: np.random.SeedSequence,
+        at_training: bool,
+    ) -> Judgement:
+        masses, how, classes = measure.masses_about(classifier, self.sample.part(points), seed, at_training)
+        _, space = measure._describe()
+        return Judgement(points, masses, classes, how.method, space, how.exact, len(points) + how.n_predicted)

@@ -1,0 +1,360 @@
+"""The resampler interface: an estimate from refitting a rule on parts of a sample."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import Sample, read_sample
+from bayes_gresub.data.seeds import Seed, seed_sequence
+from bayes_gresub.data.validation import check_jobs, check_sampling, check_seed
+from bayes_gresub.estimate.computation import Computation
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.intervals import Support
+from bayes_gresub.kernels import Kernel
+from bayes_gresub.laws.confusion import error_mass, read_prior, replicates_with_prior
+from bayes_gresub.measures import Empirical
+from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.regions.region import check_predict
+from bayes_gresub.regions.training import check_rule, read_for_rule, weight_argument
+from bayes_gresub.resampling.interruptible import Interrupted, Work
+from bayes_gresub.resampling.refit import Judgement, Problem
+from bayes_gresub.resampling.splits import Split, as_given, given_splits, read_groups
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """What the splits say together; the first axis of values and confusions are replicates."""
+
+    values: Floats
+    confusions: Floats | None
+    contributions: Floats | None = None
+    point_weights: Floats | None = None
+    has_prior: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One call of `error`: its problem, its work, and where in that the splits are that the estimate averages over.
+
+    Attributes
+    ----------
+    problem : Problem
+    work : Work
+    first, last : int or None
+        The splits among the tasks.
+    n_partitions : int
+        Of which the splits are made.
+    n_redrawn : int
+        Resamples that were drawn anew.
+    groups_given : bool
+    """
+
+    problem: Problem
+    work: Work
+    first: int = 0
+    last: int | None = None
+    n_partitions: int = 1
+    n_redrawn: int = 0
+    groups_given: bool = False
+
+    @property
+    def splits(self) -> list[Split]:
+        """Return the splits."""
+        return list(self.work.tasks[self.first : self.last])
+
+    @property
+    def judgements(self) -> list[Any]:
+        """Return what is done of these splits."""
+        return list(self.work.results[self.first : self.last])
+
+
+class Resampler(BaseEstimator, ABC):
+    """An error estimate from refitting a rule on parts of the sample and judging it at the points held out.
+
+    The rule may be a whole Pipeline or a grid search: all of it is refitted. Choices made before X was handed over,
+    such as features selected on all of it, are not, and make the estimate too optimistic.
+    """
+
+    measure: Any
+    sampling: str
+    class_prior: Any
+    n_jobs: int | None
+    progress: bool | None
+    random_state: Seed
+
+    def error(
+        self,
+        rule: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        indices: Iterable[Any] | None = None,
+        classifier: Any = None,
+        random_state: Seed = None,
+    ) -> ErrorEstimate:
+        """Return the estimated error of a rule.
+
+        Parameters
+        ----------
+        rule : anything that scikit-learn can clone and fit
+            A whole Pipeline or a grid search is refitted whole. Where a parameter `random_state` in it is None, it
+            takes one from that of the resampler. What a FrozenEstimator inside it knows, it keeps.
+        X : array-like of shape (n, d) or (n, ...)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Carried to the rows trained on (the fit of the rule's last step must take it) and to those held out.
+        groups : array-like of shape (n,), optional
+            Points of one group are never on both sides of a split.
+        indices : iterable, optional
+            Explicit splits instead of random ones, such as `indices_` of an earlier call: pairs (train, test) of row
+            numbers, or rows to train on alone, the others being held out.
+        classifier : fitted classifier, optional
+            The rule fitted to all of X and y, where you have it: it saves a fit to the estimators that need one.
+        random_state : int, SeedSequence, Generator or None
+            Overrides the resampler's own.
+        """
+        started = perf_counter()
+        self._check_parameters()
+        check_rule(rule)
+        if classifier is not None:
+            check_predict(classifier)
+        measure = self._measure()
+        sample = read_for(rule, measure, X, y, sample_weight)
+        if self.class_prior is not None:
+            read_prior(self.class_prior, sample.classes)
+        total = None
+        if sample_weight is not None:
+            weight_argument(rule)
+            total = float(np.sum(np.asarray(sample_weight, dtype=float)))
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
+        group_codes = read_groups(groups, sample)
+        problem = Problem(rule, sample, total, measure, seed, classifier)
+        self._check_problem(problem, group_codes)
+        given = None if indices is None else given_splits(indices, sample, group_codes)
+        run = replace(self._plan(problem, group_codes, given), groups_given=groups is not None)
+        check_parts(run.splits, sample, measure.least_per_class)
+        run.work.seconds = perf_counter() - started
+        # Only now: a call that is refused leaves the last one's results.
+        self._run = run
+        return self._finish(run)
+
+    def resume(self) -> ErrorEstimate:
+        """Do what an interrupted `error` left, and return the estimate as if nothing had happened."""
+        return self._finish(self._begun())
+
+    def partial(self) -> ErrorEstimate:
+        """Return what the splits done so far say, after an interrupt."""
+        return self._partial(self._begun())
+
+    def _partial(self, run: Run) -> ErrorEstimate:
+        if len(run.judgements) < self._least_splits:
+            raise ValueError(
+                f"{len(run.work.results)} of {len(run.work.tasks)} fits are done, too few to say anything. Call "
+                "resume() to do the rest."
+            )
+        return self._conclude(run)
+
+    @property
+    def indices_(self) -> list[tuple[Ints, Ints]]:
+        """Return the splits of the last call as rows of its X: pairs (train, test), for replay."""
+        run = self._begun()
+        return as_given(run.splits, run.problem.sample)
+
+    @property
+    def split_errors_(self) -> Floats:
+        """Return the error of each split that is done, its points weighted."""
+        run = self._begun()
+        weights = run.problem.sample.weights
+        return np.array([np.average(one.contributions, weights=weights[one.points]) for one in run.judgements])
+
+    @abstractmethod
+    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
+        """Return the work to do."""
+
+    @abstractmethod
+    def _conclude(self, run: Run) -> ErrorEstimate:
+        """Return the estimate from the work done."""
+
+    _least_splits = 1
+    """Splits that must be done before they say anything."""
+
+    def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
+        """Raise where this problem cannot be resampled so."""
+        kernel = getattr(problem.measure, "kernel", None)
+        if isinstance(kernel, Kernel) and kernel.is_per_point(problem.sample.n_given, len(problem.sample.classes)):
+            raise ValueError(
+                f"widths per training point cannot be centred at points held out; got {problem.sample.n_given} widths. "
+                "Give a width per class, or leave width=None to have one estimated."
+            )
+
+    def _finish(self, run: Run) -> ErrorEstimate:
+        try:
+            run.work.run(self.n_jobs, self.progress)
+            return self._conclude(run)
+        except KeyboardInterrupt as stop:
+            done, total = len(run.work.results), len(run.work.tasks)
+            raise Interrupted(
+                f"stopped after {done} of {total} fits. `partial` of this exception says what they tell; resume() of "
+                f"the {type(self).__name__} does the rest.",
+                lambda: self._partial_if_any(run),
+            ) from stop
+
+    def _partial_if_any(self, run: Run) -> ErrorEstimate | None:
+        try:
+            return self._partial(run)
+        except ValueError:
+            # Too little is done: no split, or none of some class whose probability is known.
+            return None
+
+    def _estimate(
+        self,
+        run: Run,
+        combined: Combined,
+        judgements: list[Judgement],
+        *,
+        estimand: str,
+        exact: bool,
+        n_refits: int,
+        method: str,
+        support: Support | None = None,
+        no_interval: str = "",
+        no_std_error: str = "",
+        no_confusion: str = "",
+        details: dict[str, float] | None = None,
+        name: str | None = None,
+    ) -> ErrorEstimate:
+        """Return what the splits say as an estimate, under the class prior if there is one."""
+        classes, sample = judgements[0].classes, run.problem.sample
+        values, confusions = combined.values, combined.confusions
+        keep = self.class_prior is None
+        if not keep:
+            assert confusions is not None, "checked by _check_parameters"
+            confusions = replicates_with_prior(confusions, self._prior_over(run, len(classes)))
+            # Values that come with their confusions under the prior already keep their own spread.
+            values = values if combined.has_prior else error_mass(confusions)
+        if not run.work.is_done:
+            no_std_error = no_interval = f"{len(run.work.results)} of {len(run.work.tasks)} fits are done"
+            support, exact = None, False
+        measure = run.problem.measure
+        return ErrorEstimate(
+            classes=classes,
+            estimand=estimand,
+            computation=Computation(
+                estimator=describe(self) if name is None else name,
+                method=f"{method}; {judgements[0].method}",
+                exact=exact and all(one.exact for one in judgements),
+                space=judgements[0].space,
+                n_predicted=sum(one.n_predicted for one in judgements),
+                n_replicates=len(values),
+                seconds=run.work.seconds,
+                n_refits=n_refits,
+            ),
+            replicate_values=values,
+            replicate_confusions=None if no_confusion else confusions,
+            no_confusion=no_confusion or ("" if confusions is not None else measure._no_confusion),
+            prior_known=self.sampling == "mixture" or self.class_prior is not None,
+            contributions=_at_rows(combined.contributions, sample) if keep else None,
+            point_weights=_at_rows(combined.point_weights, sample) if keep else None,
+            support=support,
+            no_interval=no_interval,
+            no_std_error=no_std_error,
+            details=details or {},
+        )
+
+    def _prior_over(self, run: Run, n_classes: int) -> Floats:
+        """Return the class prior, 0 for classes that only the classifiers know."""
+        known = run.problem.sample.classes
+        prior = np.zeros(n_classes)
+        prior[: len(known)] = read_prior(self.class_prior, known)
+        return prior
+
+    def _measure(self) -> SmoothedMeasure:
+        return Empirical() if self.measure is None else self.measure
+
+    def _check_parameters(self) -> None:
+        check_sampling(self.sampling)
+        self._check_common()
+        measure = self._measure()
+        if isinstance(measure, type) or not isinstance(measure, SmoothedMeasure):
+            raise TypeError(
+                f"measure must be one that can be centred at the points held out, such as Empirical() or Bolstered(); "
+                f"got {self.measure!r}."
+            )
+        measure._check_parameters()
+        if measure.sampling != "mixture" or measure.class_prior is not None:
+            raise ValueError(
+                f"sampling and class_prior must be given to {type(self).__name__}, not to the measure inside it, which "
+                f"sees parts of the sample only; got sampling={measure.sampling!r} and "
+                f"class_prior={measure.class_prior!r} there."
+            )
+        if self.class_prior is not None and measure._no_confusion and getattr(measure, "form", "") == "product":
+            raise ValueError(
+                "class_prior needs a confusion mass, which the product form of BolsteredPosterior has not. Use "
+                "form='integrated'."
+            )
+
+    def _check_common(self) -> None:
+        """Raise unless the parameters that every resampler has are right."""
+        check_jobs(self.n_jobs)
+        check_seed(self.random_state)
+        if self.progress not in (None, True, False):
+            raise ValueError(f"progress must be True, False or None; got {self.progress!r}.")
+
+    def _begun(self) -> Run:
+        if not hasattr(self, "_run"):
+            raise NotFittedError(f"this {type(self).__name__} has not been used; call error(rule, X, y) first.")
+        return self._run
+
+
+def read_for(rule: Any, measure: Any, X: Any, y: Any, sample_weight: Any) -> Sample:
+    """Return the sample; where the measure asks for labels only, the rule gets the rows of X as they were given."""
+    if isinstance(measure, Empirical):
+        return read_for_rule(rule, X, y, sample_weight)
+    return read_sample(X, y, sample_weight)
+
+
+def check_parts(splits: list[Split], sample: Sample, least: int) -> None:
+    """Raise where a measure with widths could not learn them from the points that a split trains on."""
+    if least < 2:
+        return
+    for number, split in enumerate(splits):
+        counts = np.bincount(sample.codes[np.unique(split.train)], minlength=len(sample.classes))
+        if counts.min() < least:
+            label = sample.classes.tolist()[counts.argmin()]
+            raise ValueError(
+                f"this measure needs at least {least} points of every class to learn from; split {number} leaves "
+                f"{counts.min()} of class {label!r} to train on. Add points of this class, or use measure=Empirical()."
+            )
+
+
+def same_classes(judgements: list[Judgement]) -> None:
+    """Raise unless all splits count in the same classes."""
+    first = judgements[0].classes
+    for one in judgements:
+        if len(one.classes) != len(first) or (one.classes != first).any():
+            raise ValueError(
+                f"the classifiers of all splits must know the same classes besides those of y; got {first.tolist()!r} "
+                f"and {one.classes.tolist()!r}."
+            )
+
+
+def _at_rows(values: Floats | None, sample: Sample) -> Floats | None:
+    """Return one value per row given, 0 at those of weight zero."""
+    if values is None:
+        return None
+    whole = np.zeros(sample.n_given)
+    whole[sample.rows] = values
+    return whole
