@@ -60,9 +60,26 @@ class RowFormat(InputFormat):
         return _safe_indexing(self.given, flat[:, 0].astype(np.intp))
 
 
+NO_LABEL = -1
+"""The code of a point whose label is not known."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A validated sample: flat features, label codes into `classes`, weights that sum to 1."""
+    """Validated points: a training set, a part of one, or the points that a measure is centred at.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n, d)
+    codes : ndarray of shape (n,)
+        Labels as positions in `classes`; NO_LABEL where points came without.
+    classes : ndarray of shape (c,)
+    weights : ndarray of shape (n,)
+        With sum 1.
+    rows : ndarray of shape (n,)
+        Where each point stood in the `n_given` rows that were given: points of weight zero are left out.
+    format : InputFormat
+    """
 
     features: Floats
     codes: Ints
@@ -72,10 +89,43 @@ class Sample:
     n_given: int
     format: InputFormat
 
+    @classmethod
+    def of_codes(cls, features: Floats, codes: Ints, classes: Labels) -> Sample:
+        """Return points of equal weight."""
+        n, d = features.shape
+        return cls(features, codes, classes, np.full(n, 1 / n), np.arange(n), n, InputFormat((d,), features.dtype))
+
     @property
     def labels(self) -> Labels:
         """Return the labels themselves."""
         return np.asarray(self.classes[self.codes])
+
+    @property
+    def n_classes(self) -> int:
+        """Return the number of classes."""
+        return len(self.classes)
+
+    @property
+    def counts(self) -> Ints:
+        """Return the points of each class."""
+        return np.bincount(self.codes, minlength=self.n_classes)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Return the names of the columns, where they have any."""
+        return self.format.feature_names
+
+    def of_class(self, code: int) -> Floats:
+        """Return the points of one class."""
+        return np.asarray(self.features[self.codes == code])
+
+    def at_given_rows(self, values: Floats) -> Floats:
+        """Return one value per row that was given, 0 at those of weight zero."""
+        if len(self.rows) == self.n_given:
+            return values
+        whole = np.zeros(self.n_given)
+        whole[self.rows] = values
+        return whole
 
     def part(self, positions: Ints, counts: Ints | None = None) -> Sample:
         """Return some of the points, each counted `counts` times in its weight; the classes stay those of all."""

@@ -16,7 +16,7 @@ from bayes_gresub.data.seeds import CLASSES, POSTERIOR, Seed, child, seed_sequen
 from bayes_gresub.data.validation import check_jobs, check_name, check_whole, warn_user
 from bayes_gresub.laws.confusion import read_prior
 from bayes_gresub.measures.measure import Measure
-from bayes_gresub.models.class_model import SAMPLERS, ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.class_model import SAMPLERS, ClassModel, ClassPosterior
 from bayes_gresub.models.fitted_classes import FittedClasses, sampling_problems
 from bayes_gresub.models.gaussian import GaussianClasses
 from bayes_gresub.models.nuts import Settings, choose_backend
@@ -92,26 +92,26 @@ class ModelMeasure(Measure):
             raise ValueError(
                 f"samples must have as many features and classes each; got (features, classes) {sorted(shapes)}."
             )
-        data = [copy._checked(sample) for copy, sample in zip(copies, read, strict=True)]
+        for copy, sample in zip(copies, read, strict=True):
+            copy._check_sample(sample)
         seeds = [seed_sequence(state) for state in states]
         children = [child(seed, POSTERIOR) for seed in seeds]
-        found = self._model().learn_many(data, self.sampler, self._settings(), children)
-        for copy, sample, own, posterior, seed in zip(copies, read, data, found, seeds, strict=True):
-            copy._keep(own, posterior, seed)
+        found = self._model().learn_many(read, self.sampler, self._settings(), children)
+        for copy, sample, posterior, seed in zip(copies, read, found, seeds, strict=True):
+            copy._keep(sample, posterior, seed)
             copy._remember(sample)
             copy._warn()
         return copies
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        data = self._checked(sample)
-        posterior = self._model().learn(data, self.sampler, self._settings(), child(seed, POSTERIOR))
-        self._keep(data, posterior, seed)
+        self._check_sample(sample)
+        posterior = self._model().learn(sample, self.sampler, self._settings(), child(seed, POSTERIOR))
+        self._keep(sample, posterior, seed)
 
-    def _checked(self, sample: Sample) -> ClassData:
-        """Return the sample as the model sees it, or raise."""
+    def _check_sample(self, data: Sample) -> None:
+        """Raise where the model cannot learn from a sample."""
         model = self._model()
-        data = ClassData(sample.features, sample.codes, sample.classes, sample.format.feature_names)
-        empty = [label for label, count in zip(sample.classes.tolist(), data.counts, strict=True) if not count]
+        empty = [label for label, count in zip(data.classes.tolist(), data.counts, strict=True) if not count]
         if empty:
             raise ValueError(f"a model of the classes needs points of each; got none of {empty}. Fit with all classes.")
         if np.shape(self.class_concentration) not in ((), (data.n_classes,)):
@@ -125,13 +125,12 @@ class ModelMeasure(Measure):
                 f"sampler must be one of {', '.join(map(repr, model.samplers))} for {type(model).__name__}; "
                 f"got {self.sampler!r}."
             )
-        return data
 
     def _settings(self) -> Settings:
         tune = _TUNE[self.sampler] if self.tune is None else self.tune
         return Settings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
 
-    def _keep(self, data: ClassData, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
+    def _keep(self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
         # A copy: parameters set after fit are for the next one.
         model = clone(self._model())
         probabilities, alpha = self._class_probabilities(data, posterior, child(seed, CLASSES))
@@ -152,7 +151,7 @@ class ModelMeasure(Measure):
         )
 
     def _class_probabilities(
-        self, data: ClassData, posterior: ClassPosterior, seed: np.random.SeedSequence
+        self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence
     ) -> tuple[Floats, Floats | None]:
         """Return class probabilities of every draw, and the concentration of their posterior where they are learned."""
         c, shape = data.n_classes, posterior.draws.shape

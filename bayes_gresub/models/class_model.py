@@ -4,43 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from bayes_gresub.data.arrays import Floats, Ints, Labels
+from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.models.class_draws import ClassDraws
 from bayes_gresub.models.exact_moments import ClassMoments
 from bayes_gresub.models.nuts import Settings
 from bayes_gresub.regions.region import Region
 
 SAMPLERS = ("nuts", "gibbs", "conjugate")
-
-
-@dataclass(frozen=True, eq=False)
-class ClassData:
-    """The sample as a class model sees it: features (n, d), codes into `classes`, and names where columns have them."""
-
-    features: Floats
-    codes: Ints
-    classes: Labels
-    feature_names: tuple[str, ...] | None = None
-
-    @property
-    def n_classes(self) -> int:
-        """Return the number of classes."""
-        return len(self.classes)
-
-    @property
-    def counts(self) -> Ints:
-        """Return the points of each class."""
-        return np.bincount(self.codes, minlength=self.n_classes)
-
-    def of_class(self, code: int) -> Floats:
-        """Return the points of one class."""
-        return np.asarray(self.features[self.codes == code])
 
 
 class ClassPosterior(ABC):
@@ -78,20 +54,20 @@ class ClassModel(BaseEstimator, ABC):
     samplers: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def check(self, data: ClassData, sampler: str) -> None:
+    def check(self, data: Sample, sampler: str) -> None:
         """Raise where the model cannot be fitted to these data by this sampler; warn of what makes it unsafe."""
 
     @abstractmethod
-    def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Return the posterior; `check` has passed."""
 
     def learn_many(
-        self, data: Sequence[ClassData], sampler: str, settings: Settings, seeds: Sequence[np.random.SeedSequence]
+        self, data: Sequence[Sample], sampler: str, settings: Settings, seeds: Sequence[np.random.SeedSequence]
     ) -> list[ClassPosterior]:
         """Return the posteriors of several samples, the same as one by one."""
         return [self.learn(one, sampler, settings, seed) for one, seed in zip(data, seeds, strict=True)]
 
-    def null(self, data: ClassData, posterior: ClassPosterior, code: int) -> Any:
+    def null(self, data: Sample, posterior: ClassPosterior, code: int) -> Any:
         """Return a function (n_sims, rng) -> (n_sims, n_y, d) that simulates a class under the fitted model."""
         n_points = int(data.counts[code])
         total = int(np.prod(posterior.draws.shape))

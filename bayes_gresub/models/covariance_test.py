@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.models.class_model import ClassData
+from bayes_gresub.data.sample import Sample
 
 N_SIMS = 999
 _CHUNK_ELEMENTS = 2**21
 
 
-def covariance_p_value(data: ClassData, form: str, rng: np.random.Generator) -> float | None:
+def covariance_p_value(data: Sample, form: str, rng: np.random.Generator) -> float | None:
     r"""Return the p-value of "shared", "diagonal" or "spherical" covariances against one matrix per class.
 
     The statistic is that of the likelihood ratio,
@@ -26,7 +26,7 @@ def covariance_p_value(data: ClassData, form: str, rng: np.random.Generator) -> 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(size=(40, 2)), 3 * rng.normal(size=(40, 2))])
-    >>> data = ClassData(X, np.repeat([0, 1], 40), np.array([0, 1]))
+    >>> data = Sample.of_codes(X, np.repeat([0, 1], 40), np.array([0, 1]))
     >>> covariance_p_value(data, "shared", rng) < 0.01, covariance_p_value(data, "spherical", rng) > 0.05
     (True, True)
     """

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.data.validation import warn_user
 from bayes_gresub.laws.mass import Mass
 from bayes_gresub.models.class_draws import ClassDraws
-from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.exact_moments import ClassMoments, dirichlet_moments
 from bayes_gresub.models.nuts import Settings, nuts
 from bayes_gresub.models.pymc_models import discrete_density
@@ -63,7 +64,7 @@ class DiscreteClasses(ClassModel):
         self.concentration = concentration
         self.levels = levels
 
-    def check(self, data: ClassData, sampler: str) -> None:
+    def check(self, data: Sample, sampler: str) -> None:
         """Raise where there are too many cells or unknown values; warn where the prior outweighs the sample."""
         if sampler == "gibbs":
             raise ValueError("sampler must be 'nuts' or 'conjugate' for DiscreteClasses; got 'gibbs'. Use 'conjugate'.")
@@ -90,7 +91,7 @@ class DiscreteClasses(ClassModel):
                 "estimate. Join values, or lower concentration.",
             )
 
-    def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Count, and draw cell probabilities."""
         levels = self._levels(data)
         cells = int(np.prod([len(one) for one in levels]))
@@ -107,7 +108,7 @@ class DiscreteClasses(ClassModel):
         table = TableDraws(levels, prior + counts, drawn.shape[:2], seed, drawn, stats=found.stats)
         return DiscretePosterior(table, prior)
 
-    def _levels(self, data: ClassData) -> list[Floats]:
+    def _levels(self, data: Sample) -> list[Floats]:
         if self.levels is None:
             return [np.unique(column) for column in data.features.T]
         d = data.features.shape[1]
@@ -121,12 +122,12 @@ class DiscreteClasses(ClassModel):
             raise ValueError(f"levels must list the values of each of {d} features; got {len(levels)} lists.")
         return levels
 
-    def null(self, data: ClassData, posterior: ClassPosterior, code: int) -> Any:
+    def null(self, data: Sample, posterior: ClassPosterior, code: int) -> Any:
         """Return None: a table fits any sample."""
         return None
 
 
-def prior_points(model: DiscreteClasses, data: ClassData) -> float:
+def prior_points(model: DiscreteClasses, data: Sample) -> float:
     """Return how many points of each class the prior counts as."""
     return float(model.concentration * np.prod([float(len(one)) for one in model._levels(data)]))
 

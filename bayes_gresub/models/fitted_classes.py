@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.laws.confusion import class_errors, error_mass
 from bayes_gresub.models.class_draws import ClassDraws
-from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.diagnostics import ess, mcse, rhat
 from bayes_gresub.models.exact_moments import overall_moments
 from bayes_gresub.regions.region import Region
@@ -49,7 +50,7 @@ class FittedClasses:
     ----------
     posterior : ClassPosterior
     model : ClassModel
-    data : ClassData
+    data : Sample
     probabilities : ndarray of shape (chains, draws, c)
     concentration : ndarray of shape (c,) or None
         Of the posterior of the class probabilities, where they are learned.
@@ -63,7 +64,7 @@ class FittedClasses:
 
     posterior: ClassPosterior
     model: ClassModel
-    data: ClassData
+    data: Sample
     probabilities: Floats
     concentration: Floats | None
     attrs: Mapping[str, str]

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.data.validation import warn_user
 from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_fit import gaussian_null
-from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.covariance import CovarianceStructure, structure
 from bayes_gresub.models.covariance_draws import GaussianDraws, NormalInverseWishartLaw, Statistics
@@ -75,7 +76,7 @@ class GaussianClasses(ClassModel):
         """Return the samplers for this prior."""
         return ("nuts", "gibbs") if isinstance(read_prior(self.prior), Hierarchical) else ("nuts", "conjugate")
 
-    def check(self, data: ClassData, sampler: str) -> None:
+    def check(self, data: Sample, sampler: str) -> None:
         """Raise for what no sampler can do; warn where there are fewer points than features."""
         form = structure(self.covariance)
         prior = read_prior(self.prior)
@@ -94,7 +95,7 @@ class GaussianClasses(ClassModel):
         instead = "gibbs" if isinstance(prior, Hierarchical) else "conjugate"
         warn_of_few_points(data, form, sampler, f", sampler={instead!r}")
 
-    def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Sample means and covariances."""
         if sampler == "gibbs":
             return self.learn_many([data], sampler, settings, [seed])[0]
@@ -113,7 +114,7 @@ class GaussianClasses(ClassModel):
         return GaussianPosterior(draws, form, units, prior, None)
 
     def learn_many(
-        self, data: Sequence[ClassData], sampler: str, settings: Settings, seeds: Sequence[np.random.SeedSequence]
+        self, data: Sequence[Sample], sampler: str, settings: Settings, seeds: Sequence[np.random.SeedSequence]
     ) -> list[ClassPosterior]:
         """Run the Gibbs chains of all samples side by side; they must have as many features and classes."""
         if sampler != "gibbs":
@@ -130,15 +131,15 @@ class GaussianClasses(ClassModel):
         drawn = _by_gibbs(form, statistics, prior, units, settings, seeds)
         return [GaussianPosterior(draws, form, u, prior, None) for draws, u in zip(drawn, units, strict=True)]
 
-    def null(self, data: ClassData, posterior: ClassPosterior, code: int) -> Any:
+    def null(self, data: Sample, posterior: ClassPosterior, code: int) -> Any:
         """Simulate normal points; no statistic of the check depends on where and how large the class is."""
         return gaussian_null(data.of_class(code))
 
-    def _coordinates(self, data: ClassData) -> Coordinates:
+    def _coordinates(self, data: Sample) -> Coordinates:
         one_unit = self.covariance == "spherical"
         return prior_coordinates(read_prior(self.prior), data.features, data.codes, one_unit, data.feature_names)
 
-    def _prior_in(self, units: Coordinates, data: ClassData) -> HierarchicalNumbers | NormalInverseWishartLaw:
+    def _prior_in(self, units: Coordinates, data: Sample) -> HierarchicalNumbers | NormalInverseWishartLaw:
         form = structure(self.covariance)
         prior = read_prior(self.prior)
         if isinstance(prior, Hierarchical):
@@ -296,7 +297,7 @@ def container(
     return ComponentDraws(means.reshape(*shape, c, 1, d), spread.reshape(*shape, groups, 1, *inner), **more)
 
 
-def warn_of_few_points(data: ClassData, form: CovarianceStructure, sampler: str, instead: str = "") -> None:
+def warn_of_few_points(data: Sample, form: CovarianceStructure, sampler: str, instead: str = "") -> None:
     """Raise where NUTS would have to sample too large matrices; warn where one has no more points than features."""
     d, counts = data.features.shape[1], data.counts
     if sampler == "nuts" and form.name in ("full", "shared") and d > MOST_FEATURES:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import as_int, child
 from bayes_gresub.data.validation import check_whole, warn_user
 from bayes_gresub.models.class_draws import ComponentDraws
-from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.covariance import CovarianceStructure, structure
 from bayes_gresub.models.covariance_draws import NormalInverseWishartLaw
@@ -54,7 +55,7 @@ class MixtureClasses(ClassModel):
         self.covariance = covariance
         self.prior = prior
 
-    def check(self, data: ClassData, sampler: str) -> None:
+    def check(self, data: Sample, sampler: str) -> None:
         """Raise where a class has fewer points than parts; warn where parts would have fewer than features."""
         parts = check_whole(self.n_parts, "n_parts", 1)
         form = structure(self.covariance)
@@ -75,7 +76,7 @@ class MixtureClasses(ClassModel):
         else:
             warn_of_few_points(data, form, sampler)
 
-    def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Sample weights, means and covariances of all parts, starting about those that k-means finds."""
         form = structure(self.covariance)
         units = self._coordinates(data)
@@ -102,7 +103,7 @@ class MixtureClasses(ClassModel):
         )
         return MixturePosterior(draws, form, units, numbers)
 
-    def _coordinates(self, data: ClassData) -> Coordinates:
+    def _coordinates(self, data: Sample) -> Coordinates:
         prior = read_hierarchical(self.prior, "MixtureClasses")
         return prior_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
 
@@ -151,7 +152,7 @@ class MixturePosterior(ClassPosterior):
         )
 
 
-def _split(features: np.ndarray, data: ClassData, parts: int, seed: np.random.SeedSequence) -> np.ndarray:
+def _split(features: np.ndarray, data: Sample, parts: int, seed: np.random.SeedSequence) -> np.ndarray:
     """Return a part for each point, by k-means within its class; where chains start."""
     from sklearn.cluster import KMeans
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.models.class_draws import ComponentDraws
-from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.covariance import CovarianceStructure, structure
 from bayes_gresub.models.covariance_draws import GaussianDraws
@@ -49,13 +50,13 @@ class StudentTClasses(ClassModel):
         self.covariance = covariance
         self.prior = prior
 
-    def check(self, data: ClassData, sampler: str) -> None:
+    def check(self, data: Sample, sampler: str) -> None:
         """Raise for a prior or a covariance that is not known; warn where there are fewer points than features."""
         form = structure(self.covariance)
         self._coordinates(data)
         warn_of_few_points(data, form, sampler)
 
-    def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Sample means, scale matrices and degrees of freedom."""
         form = structure(self.covariance)
         units = self._coordinates(data)
@@ -80,7 +81,7 @@ class StudentTClasses(ClassModel):
         )
         return StudentTPosterior(draws, form, units, numbers, None)
 
-    def _coordinates(self, data: ClassData) -> Coordinates:
+    def _coordinates(self, data: Sample) -> Coordinates:
         prior: Hierarchical = read_hierarchical(self.prior, "StudentTClasses")
         return prior_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
 

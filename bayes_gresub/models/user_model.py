@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import as_int, child
 from bayes_gresub.models.class_draws import ClassDraws, ComponentDraws
-from bayes_gresub.models.class_model import ClassData, ClassModel, ClassPosterior
+from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.gaussian import interruption
 from bayes_gresub.models.nuts import Settings, sample_model
 
@@ -60,10 +61,10 @@ class PyMCClasses(ClassModel):
     def __init__(self, build: Callable[..., Any]) -> None:
         self.build = build
 
-    def check(self, data: ClassData, sampler: str) -> None:
+    def check(self, data: Sample, sampler: str) -> None:
         """Leave checks to the function and to the names of what it built."""
 
-    def learn(self, data: ClassData, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
         """Build, check the names, sample."""
         model = self.build(data.features.copy(), data.codes.copy())
         names = {variable.name for variable in getattr(model, "unobserved_RVs", [])}
@@ -97,7 +98,7 @@ class CustomPosterior(ClassPosterior):
         self,
         draws: ComponentDraws,
         build: Callable[..., Any],
-        data: ClassData,
+        data: Sample,
         seed: np.random.SeedSequence,
         class_probabilities: Floats | None,
     ) -> None:
@@ -124,7 +125,7 @@ class CustomPosterior(ClassPosterior):
         return _container(posterior, spread, None, {})
 
 
-def _check_shapes(model: Any, spread_name: str, data: ClassData) -> None:
+def _check_shapes(model: Any, spread_name: str, data: Sample) -> None:
     """Raise where shapes that are known before sampling are wrong."""
     shapes = {
         variable.name: tuple(variable.type.shape) for variable in model.unobserved_RVs if hasattr(variable, "type")
@@ -136,7 +137,7 @@ def _check_shapes(model: Any, spread_name: str, data: ClassData) -> None:
             _check_spread(spread_name, known[spread_name], known["means"])
 
 
-def _check_means(shape: tuple[int, ...], data: ClassData | None) -> None:
+def _check_means(shape: tuple[int, ...], data: Sample | None) -> None:
     c_and_d = None if data is None else (data.n_classes, data.features.shape[1])
     if len(shape) not in (2, 3) or (c_and_d is not None and (shape[0], shape[-1]) != c_and_d):
         needed = "" if c_and_d is None else f", with c={c_and_d[0]} and d={c_and_d[1]}"
@@ -152,7 +153,7 @@ def _check_spread(name: str, shape: tuple[int, ...], means: tuple[int, ...]) -> 
 
 
 def _container(
-    posterior: dict[str, Floats], spread_name: str, data: ClassData | None, stats: Any, notes: tuple[str, ...] = ()
+    posterior: dict[str, Floats], spread_name: str, data: Sample | None, stats: Any, notes: tuple[str, ...] = ()
 ) -> ComponentDraws:
     means = posterior["means"]
     weights, dof = posterior.get("weights"), posterior.get("dof")

@@ -20,7 +20,6 @@ from bayes_gresub import (
     StudentTClasses,
 )
 from bayes_gresub.models import discrete, gaussian, mixture, student_t
-from bayes_gresub.models.class_model import ClassData
 from bayes_gresub.models.nuts import NutsDraws, Settings
 
 UNITS = np.array([3.0, 0.2, 40.0])
@@ -79,7 +78,7 @@ def sample(counts, d, kind="gaussian", seed=0):
     else:
         mixing = np.eye(d) + 0.4 * rng.normal(size=(d, d))
         features = UNITS[:d] * (rng.normal(size=(len(codes), d)) @ mixing + 0.8 * codes[:, None] + 10.0)
-    return ClassData(features, codes, np.arange(len(counts)))
+    return Sample.of_codes(features, codes, np.arange(len(counts)))
 
 
 class InPlaceOfNuts:
