@@ -19,6 +19,7 @@ from bayes_gresub import (
     NormalInverseWishart,
     StudentTClasses,
 )
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.models import discrete, gaussian, mixture, student_t
 from bayes_gresub.models.nuts import NutsDraws, Settings
 
