@@ -12,6 +12,7 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed
+from bayes_gresub.estimate.reasons import ProductForm, Reason
 from bayes_gresub.kernels import Kernel
 from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.confusion import standard_error
@@ -21,11 +22,6 @@ from bayes_gresub.laws.sampling import sampled_means, sampling_method
 from bayes_gresub.measures.bolstered import KernelMeasure, fitted_kernel
 from bayes_gresub.measures.parts import Centers, Judged
 from bayes_gresub.measures.posterior_probability import fitted_posterior, over_classes, proba_at
-
-_NOT_A_MEASURE = (
-    "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and contributions "
-    "only. Use form='integrated' for {}."
-)
 
 
 class BolsteredPosterior(KernelMeasure):
@@ -100,8 +96,8 @@ class BolsteredPosterior(KernelMeasure):
         self.random_state = random_state
 
     @property
-    def _no_confusion(self) -> str:  # type: ignore[override]
-        return _NOT_A_MEASURE.format("the confusion mass, per-class errors and costs")
+    def _no_confusion(self) -> Reason | None:  # type: ignore[override]
+        return ProductForm() if self.form == "product" else None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -110,7 +106,7 @@ class BolsteredPosterior(KernelMeasure):
 
     def _check_question(self, what: str, classifier: Any) -> None:
         if self.form == "product":
-            raise ValueError(_NOT_A_MEASURE.format(what))
+            raise ValueError(f"{ProductForm(what)}.")
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
         self._limits(sample.features)

@@ -13,18 +13,14 @@ from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample, encode_labels
 from bayes_gresub.data.seeds import POSTERIOR, Seed, child
 from bayes_gresub.data.validation import check_whole
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.posterior_draws import InSampleDraws, PosteriorDraws
 from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.confusion import with_prior
 from bayes_gresub.measures.error_draws import ErrorDraws
 from bayes_gresub.measures.parts import Centers, Judged
 from bayes_gresub.measures.smoothed import SmoothedMeasure
 from bayes_gresub.posteriors import KNN, Posterior, as_posterior
-
-IN_SAMPLE = {
-    "interval_name": "in-sample credible interval",
-    "draws_given": "in-sample: given the training points and the learned length-scales and amplitudes; that the "
-    "classifier was trained on the same points is not accounted for",
-}
 
 
 class PosteriorProbability(SmoothedMeasure):
@@ -109,13 +105,13 @@ class PosteriorProbability(SmoothedMeasure):
         super()._check_parameters()
         check_whole(self.draws, "draws", 10)
 
-    def _confusion_draws(self, centers: Centers, judged: Judged, seed: np.random.SeedSequence) -> dict[str, Any]:
+    def _posterior_draws(self, centers: Centers, judged: Judged, seed: np.random.SeedSequence) -> PosteriorDraws | None:
         if not centers.are_training:
-            return {}
+            return None
         rng = np.random.default_rng(child(seed, POSTERIOR))
         blocks = self.posterior_.training_draws(self.draws, rng)
         if blocks is None:
-            return {}
+            return None
         said = np.eye(judged.region.n_classes)[judged.at_centers]
         prior = self._prior_over(judged)
         found = []
@@ -128,11 +124,7 @@ class PosteriorProbability(SmoothedMeasure):
             found.append(confusions if prior is None else with_prior(confusions, prior))
         confusions = np.concatenate(found)
         attrs = {"model": describe(self.posterior_), "seed": str(seed.entropy)}
-        return {
-            "confusion_draws": confusions,
-            "posterior": ErrorDraws(self.classes_, attrs),
-            **IN_SAMPLE,
-        }
+        return InSampleDraws(ThisClassifier(), confusions, source=ErrorDraws(self.classes_, attrs))
 
     def _before_judging(self, classifier: Any) -> None:
         self.posterior_.warn_if_same(classifier)

@@ -15,7 +15,17 @@ from bayes_gresub.data.sample import Sample, encode_labels, read_features, read_
 from bayes_gresub.data.seeds import DRAWS, Seed, child
 from bayes_gresub.data.validation import check_jobs, check_whole
 from bayes_gresub.estimate.computation import Computation
-from bayes_gresub.estimate.error_estimate import NO_INTERVAL, NO_INTERVAL_ELSEWHERE, THIS_CLASSIFIER, ErrorEstimate
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.intervals import NoInterval
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.reasons import (
+    ClassProbabilitiesUnknown,
+    IndependenceUnknown,
+    Missing,
+    Reason,
+    TrainedOnThesePoints,
+)
 from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.confusion import error_mass, prior_ratio, read_prior, standard_error
 from bayes_gresub.laws.mass import Mass, joint, mass
@@ -47,7 +57,8 @@ class SmoothedMeasure(Measure):
     least_per_class = 1
     """Different points of each class that the measure needs to learn."""
 
-    _no_confusion = ""
+    _no_confusion: Reason | None = None
+    """Why estimates have no confusion mass, where they have none."""
 
     def error(
         self,
@@ -141,9 +152,9 @@ class SmoothedMeasure(Measure):
     def _check_question(self, what: str, classifier: Any) -> None:
         """Raise where the measure cannot answer this question."""
 
-    def _confusion_draws(self, centers: Centers, judged: Judged, seed: np.random.SeedSequence) -> dict[str, Any]:
-        """Return what an estimate says of its uncertainty, where the measure has draws."""
-        return {}
+    def _posterior_draws(self, centers: Centers, judged: Judged, seed: np.random.SeedSequence) -> PosteriorDraws | None:
+        """Return posterior draws of the confusion mass, where the measure has them."""
+        return None
 
     def _before_judging(self, classifier: Any) -> None:
         """Warn of what makes this measure unfit to judge this classifier."""
@@ -165,13 +176,14 @@ class SmoothedMeasure(Measure):
         self._before_judging(classifier)
         masses, how = self._integrate(centers, judged, scales, seed)
         outcomes = [one.outcome(centers.weights, self._prior_over(judged)) for one in masses]
-        draws = self._confusion_draws(centers, judged, seed)
+        draws = self._posterior_draws(centers, judged, seed)
+        known = self.sampling == "mixture" or self.class_prior is not None
         estimator, space = self._describe()
         seconds = perf_counter() - started
         return [
             ErrorEstimate(
                 classes=judged.region.classes,
-                estimand=THIS_CLASSIFIER,
+                estimand=ThisClassifier(),
                 computation=Computation(
                     estimator=estimator if scale == 1 else f"{estimator} with widths times {scale:g}",
                     method=how.method if scale else "count of points",
@@ -183,12 +195,14 @@ class SmoothedMeasure(Measure):
                 ),
                 replicate_values=outcome.values,
                 replicate_confusions=outcome.confusions,
-                no_confusion=self._no_confusion,
-                prior_known=self.sampling == "mixture" or self.class_prior is not None,
                 contributions=at_given_rows(outcome.contributions, centers),
                 point_weights=at_given_rows(outcome.weights, centers),
-                no_interval=NO_INTERVAL if centers.are_training else NO_INTERVAL_ELSEWHERE,
-                **draws,
+                interval_method=draws
+                or NoInterval(TrainedOnThesePoints() if centers.are_training else IndependenceUnknown()),
+                missing=Missing(
+                    value=None if known else ClassProbabilitiesUnknown(),
+                    confusion=self._no_confusion,
+                ),
             )
             for outcome, scale in zip(outcomes, scales, strict=True)
         ]
