@@ -43,7 +43,7 @@ class ClassProbabilitiesUnknown(Reason):
         "it needs the class probabilities, which sampling='separate' does not learn. Use with_class_prior(...), or "
         "give class_prior to the measure"
     )
-    brief = "class probabilities were fixed by design; use with_class_prior(...)"
+    brief = "class probabilities were fixed by design; give class_prior, or use with_class_prior(...)"
 
 
 class OtherClassProbabilities(Reason):
