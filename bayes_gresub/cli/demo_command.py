@@ -13,7 +13,7 @@ from bayes_gresub.cli.files import FIGURES, check_output, save_figure
 if TYPE_CHECKING:
     from bayes_gresub.comparing import Comparison
 
-_COLUMNS = ("name", "error", "interval", "std_error", "fits", "ms")
+_COLUMNS = ("name", "error", "interval", "fits", "ms")
 
 
 def demo(
@@ -37,8 +37,7 @@ def demo(
         if row.message:
             console.note(f"{row.name}: {row.message}")
     for text in (
-        "interval: where an argument supports one. MC s.e.: Monte-Carlo standard error given the sample; ? where one "
-        "random split does not tell. fits: how often the rule was trained anew.",
+        "interval: where an argument supports one. fits: how often the rule was trained anew.",
         "paper-...: widths and neighbours in the features as given, whose sizes differ here by a factor of 100,000.",
         "boot-...: all three share one set of resamples, whose time each row shows.",
     ):

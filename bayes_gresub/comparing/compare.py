@@ -109,7 +109,7 @@ def compare(
         else:
             judged = _trained_on_all(classifier, sample, sample_weight, seed)
         task = Judged(classifier, judged, X, y, seed, sample_weight, groups)
-        if any(map(needs_numbers, chosen.values())) and (behind := task.judge_behind_preparation()) is not None:
+        if any(map(needs_numbers, [*chosen.values(), test_set])) and (behind := task.judge_behind_preparation()):
             preparation = describe_preparation(chosen, behind.X.shape[1])
         for name, estimator in chosen.items():
             rows.append(task.row(name, estimator, chosen))
@@ -174,10 +174,10 @@ class Judged:
 
     def _estimate(self, estimator: Any) -> tuple[ErrorEstimate, str]:
         """Return the estimate, and what a model warned of, which belongs to its row."""
+        view = self._view(estimator)
         if isinstance(estimator, TestSet):
             seed = self.seed if estimator.random_state is None else None
-            return estimator.error(self.whole.classifier, random_state=seed), ""
-        view = self._view(estimator)
+            return estimator.with_points(view.prepared(estimator.X)).error(view.classifier, random_state=seed), ""
         if isinstance(estimator, Measure) and estimator.has_draws:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")

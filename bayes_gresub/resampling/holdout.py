@@ -70,6 +70,10 @@ class TestSet(BaseEstimator):
         self.sample_weight = sample_weight
         self.random_state = random_state
 
+    def with_points(self, X: ArrayLike) -> TestSet:
+        """Return the same test set, its points in another form."""
+        return TestSet(X, self.y, self.measure, sample_weight=self.sample_weight, random_state=self.random_state)
+
     def error(self, classifier: Any, *, random_state: Seed = None) -> ErrorEstimate:
         """Return the error of a trained classifier at the test points.
 
