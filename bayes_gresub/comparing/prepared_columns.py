@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from bayes_gresub.data.sample import read_features
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.resampling import TestSet
+
+_MOST_COLUMNS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +31,7 @@ class View:
 
     def prepared(self, X: Any) -> Any:
         """Return other rows in the same form."""
-        return X if self.preparing is None else self.preparing.transform(X)
+        return X if self.preparing is None else _dense(self.preparing.transform(X))
 
 
 def behind_preparation(whole: View) -> View | None:
@@ -52,8 +55,8 @@ def behind_preparation(whole: View) -> View | None:
     points = whole.X
     for place, (_, step) in enumerate(whole.classifier.steps[:-1], 1):
         points = points if step in (None, "passthrough") else step.transform(points)
-        if _is_numeric(points):
-            return View(whole.rule[place:], whole.classifier[place:], points, whole.classifier[:place])
+        if _is_numeric(_dense(points)):
+            return View(whole.rule[place:], whole.classifier[place:], _dense(points), whole.classifier[:place])
     return None
 
 
@@ -81,6 +84,12 @@ def describe_preparation(chosen: Mapping[str, Any], n_columns: int) -> tuple[str
         (others, "need numbers, so refit the classifier only, on the prepared columns."),
     ]
     return tuple(f"{', '.join(names)}: {use}" for names, use in uses if names)
+
+
+def _dense(points: Any) -> Any:
+    """Return a sparse matrix as an array, unless it has more columns than kernels and neighbours can use."""
+    is_sparse: bool = sparse.issparse(points)
+    return points.toarray() if is_sparse and points.shape[1] <= _MOST_COLUMNS else points
 
 
 def _is_numeric(X: Any) -> bool:

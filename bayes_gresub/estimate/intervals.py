@@ -238,7 +238,7 @@ def bounded_mean(mean: float, effective_points: float, level: float) -> tuple[fl
     --------
     >>> low, high = bounded_mean(0.2, 50, 0.95)
     >>> round(low, 3), round(high, 3)
-    (0.072, 0.387)
+    (0.079, 0.378)
     """
     bound = float(np.log(2 / (1 - level)) / effective_points)
     p = min(1.0, max(0.0, mean))

@@ -86,6 +86,16 @@ def test_result_names_what_was_judged(words):
     assert words in compared()._repr_html_()
 
 
+def test_sparse_columns_of_an_encoder_are_judged_too():
+    X, y = frame()
+    encoder = ColumnTransformer([("texts", OneHotEncoder(), ["colour"])], sparse_threshold=1.0)
+    table = bg.compare(make_pipeline(encoder, SVC()), X, y, ["bolstered", "cv"], test=(X, y), random_state=0)
+    points = encoder.fit_transform(X).toarray()
+    expected = bg.Bolstered(random_state=0).fit(points, y).error(SVC().fit(points, y)).value
+    assert table["bolstered"].value == pytest.approx(expected, abs=1e-12)
+    assert table["test set"].value == np.mean(SVC().fit(points, y).predict(points) != y)
+
+
 def test_numeric_columns_need_no_words():
     X, y = frame()
     table = bg.compare(make_pipeline(StandardScaler(), SVC()), X[["size"]], y, ["resub", "cv"], random_state=0)

@@ -405,7 +405,7 @@ def test_widths_per_point_are_refused_because_held_out_points_have_none(name):
 @every_judge
 def test_class_prior_is_refused_with_the_product_form(name):
     measure = bg.BolsteredPosterior(form="product")
-    with refused(ValueError, r"needs a confusion mass, which the product form .* Use form='integrated'"):
+    with refused(ValueError, r"needs a confusion mass: the product form .* Use form='integrated'"):
         JUDGES[name](measure=measure, class_prior=[0.5, 0.5]).error(Counted(), *sample())
 
 

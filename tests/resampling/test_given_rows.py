@@ -96,6 +96,6 @@ def test_smoothed_measure_needs_numbers_whatever_the_rule_takes():
 
 
 def test_compare_has_a_message_where_a_measure_cannot_use_what_the_rule_can():
-    rule, data = CASES["missing values"]
+    rule, data = CASES["missing values of an estimator that takes them"]
     table = bg.compare(rule, *data(), ["bolstered", "cv"], random_state=0)
     assert [row.message[:30] for row in table.rows] == ["ValueError: X must be finite; ", ""]
