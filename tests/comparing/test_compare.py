@@ -299,7 +299,7 @@ def test_frozen_classifier_fails_in_the_rows_that_refit_only():
 # The numbers
 
 
-@pytest.mark.parametrize("name", ["resub", "bolstered", "nb-bolstered", "bolstered-3nn-pp", "3nn-pp"])
+@pytest.mark.parametrize("name", ["resub", "bolstered", "nb-bolstered", "bolstered-3nn-pp", "paper-3nn-pp"])
 def test_measure_says_what_it_says_by_hand(name):
     X, y = sample()
     by_hand = bg.make_estimator(name, random_state=3).fit(X, y).error(SVC().fit(X, y))
