@@ -79,6 +79,8 @@ class Sample:
     rows : ndarray of shape (n,)
         Where each point stood in the `n_given` rows that were given: points of weight zero are left out.
     format : InputFormat
+    is_weighted : bool
+        Whether weights were given.
     """
 
     features: Floats
@@ -88,6 +90,7 @@ class Sample:
     rows: Ints
     n_given: int
     format: InputFormat
+    is_weighted: bool = False
 
     @classmethod
     def of_codes(cls, features: Floats, codes: Ints, classes: Labels) -> Sample:
@@ -115,6 +118,15 @@ class Sample:
         """Return the names of the columns, where they have any."""
         return self.format.feature_names
 
+    def known_codes(self, owner: str) -> Ints:
+        """Return the codes, or raise where the points came without labels, which `owner` needs."""
+        if len(self.codes) and self.codes[0] == NO_LABEL:
+            raise ValueError(
+                f"{owner} needs the labels of the points it is centred at; got X without y. Pass y, or use "
+                "PosteriorProbability, which does without."
+            )
+        return self.codes
+
     def of_class(self, code: int) -> Floats:
         """Return the points of one class."""
         return np.asarray(self.features[self.codes == code])
@@ -136,6 +148,30 @@ class Sample:
             codes=self.codes[positions],
             weights=weights / weights.sum(),
             rows=self.rows[positions],
+            is_weighted=self.is_weighted or counts is not None,
+        )
+
+    def others(self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None = None) -> Sample:
+        """Return other points of the same form and classes; those of weight zero are dropped."""
+        features, form = read_features(X)
+        if form.shape != self.format.shape:
+            raise ValueError(
+                f"X must have the shape seen in fit, (n, {', '.join(map(str, self.format.shape))}); "
+                f"got (n, {', '.join(map(str, form.shape))})."
+            )
+        names, known = form.feature_names, self.format.feature_names
+        if names is not None and known is not None and names != known:
+            raise ValueError(
+                f"X must have the columns seen in fit, in the same order, {list(known)}; got {list(names)}."
+            )
+        weights = read_weights(sample_weight, len(features))
+        rows = np.flatnonzero(weights)
+        codes = np.full(len(rows), NO_LABEL, dtype=np.intp)
+        if y is not None:
+            remedy = "The measure was fitted without these classes."
+            codes = encode_labels(read_labels(y, len(features)), self.classes, "labels in y", remedy)[rows]
+        return replace(
+            self, features=features[rows], codes=codes, weights=weights[rows], rows=rows, n_given=len(features)
         )
 
     def restored(self, positions: Ints) -> Any:
@@ -223,7 +259,8 @@ def _read(flat: Floats, form: InputFormat, y: ArrayLike, sample_weight: ArrayLik
         raise ValueError(
             f"y must hold at least two classes; got only {classes.tolist()!r}. The error of a classifier needs both."
         )
-    return Sample(flat, codes.astype(np.intp), classes, weights, rows, len(np.asarray(y)), form)
+    n_given, is_weighted = len(np.asarray(y)), sample_weight is not None
+    return Sample(flat, codes.astype(np.intp), classes, weights, rows, n_given, form, is_weighted)
 
 
 def read_labels(y: ArrayLike, n: int) -> Labels:
@@ -270,6 +307,30 @@ def read_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     if not weights.any():
         raise ValueError("sample_weight must be positive for at least one point; got zeros only.")
     return np.asarray(weights / weights.sum())
+
+
+def read_class_prior(prior: Any, classes: Labels) -> Floats:
+    """Return class probabilities in the order of `classes`, or raise."""
+    names = classes.tolist()
+    if isinstance(prior, dict):
+        unknown = [label for label in prior if label not in names]
+        if unknown or len(prior) < len(names):
+            raise ValueError(f"class_prior must name each of {names!r} once; got {list(prior)!r}.")
+        prior = [prior[label] for label in names]
+    try:
+        probabilities = np.asarray(prior, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"class_prior must give one number for each of {names!r}; got {prior!r}.") from error
+    if probabilities.shape != (len(names),):
+        raise ValueError(
+            f"class_prior must give one probability for each of {names!r}; got shape {probabilities.shape}."
+        )
+    if not np.isfinite(probabilities).all() or (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-8:
+        raise ValueError(
+            f"class_prior must hold probabilities that sum to 1; got {probabilities.tolist()}. "
+            "Divide them by their sum."
+        )
+    return probabilities
 
 
 def encode_labels(labels: Labels, classes: Labels, what: str, remedy: str) -> Ints:

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_gresub.data.arrays import Floats, Labels
+from bayes_gresub.data.arrays import Floats
+
+
+def joint(region_mass: Floats, weights: Floats, label_law: Floats) -> Floats:
+    r"""Return the joint confusion mass :math:`C_{yj} = \sum_i w_i \, \eta_i(y) \, \mu_i(\psi = j)`.
+
+    Parameters
+    ----------
+    region_mass : ndarray of shape (..., k, c)
+        Leading axes may be scales, replicates or posterior draws.
+    weights : ndarray of shape (k,) or (..., k)
+        Mass of each component.
+    label_law : ndarray of shape (k, c) or (..., k, c)
+        Law of the label of each component: one-hot where it is known.
+
+    Returns
+    -------
+    ndarray of shape (..., c, c)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> joint(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5]), np.eye(2)).tolist()
+    [[0.45, 0.05], [0.1, 0.4]]
+    """
+    weighted = label_law * weights[..., None]
+    return np.matmul(weighted.swapaxes(-1, -2), region_mass)
 
 
 def error_mass(confusion: Floats) -> Floats:
@@ -79,30 +103,6 @@ def prior_ratio(prior: Floats, class_masses: Floats) -> Floats:
         )
     wanted = np.broadcast_to(prior, class_masses.shape)
     return np.divide(wanted, class_masses, out=np.zeros_like(class_masses), where=class_masses > 0)
-
-
-def read_prior(prior: Any, classes: Labels) -> Floats:
-    """Return class probabilities in the order of `classes`, or raise."""
-    names = classes.tolist()
-    if isinstance(prior, dict):
-        unknown = [label for label in prior if label not in names]
-        if unknown or len(prior) < len(names):
-            raise ValueError(f"class_prior must name each of {names!r} once; got {list(prior)!r}.")
-        prior = [prior[label] for label in names]
-    try:
-        probabilities = np.asarray(prior, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"class_prior must give one number for each of {names!r}; got {prior!r}.") from error
-    if probabilities.shape != (len(names),):
-        raise ValueError(
-            f"class_prior must give one probability for each of {names!r}; got shape {probabilities.shape}."
-        )
-    if not np.isfinite(probabilities).all() or (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-8:
-        raise ValueError(
-            f"class_prior must hold probabilities that sum to 1; got {probabilities.tolist()}. "
-            "Divide them by their sum."
-        )
-    return probabilities
 
 
 def standard_error(replicates: Floats) -> float:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.laws.components import Components
-from bayes_gresub.regions.shapes import Linear
+from bayes_gresub.laws.components import Components, Normal, StudentT
 
 
-def linear_mass(components: Components, boundary: Linear, scales: Sequence[float]) -> Floats:
+class HalfSpace(Protocol):
+    """The set where a'x + b > 0, a being its normal."""
+
+    @property
+    def normal(self) -> Floats:
+        """Return a."""
+
+    def scores(self, points: Floats) -> Floats:
+        """Return a'x + b at points (m, d)."""
+
+
+def linear_mass(components: Components, boundary: HalfSpace, scales: Sequence[float]) -> Floats:
     r"""Return the mass on both sides of a hyperplane, exactly.
 
     With x = X_i + kappa T_i z and z spherically symmetric, a'x + b is a'X_i + b plus kappa |T_i'a| times a coordinate
@@ -30,6 +41,7 @@ def linear_mass(components: Components, boundary: Linear, scales: Sequence[float
     Examples
     --------
     >>> import numpy as np
+    >>> from bayes_gresub.regions.shapes import Linear
     >>> laws = Components(np.array([[1.0, 0.0]]), np.array([1.0]), np.array([0]))
     >>> linear_mass(laws, Linear(np.array([1.0, 0.0]), 0.0), [1.0]).round(4).tolist()
     [[[0.1587, 0.8413]]]
@@ -47,3 +59,12 @@ def linear_mass(components: Components, boundary: Linear, scales: Sequence[float
         side = np.broadcast_to(score > 0, across.shape)[flat]
         result[flat] = np.stack([~side, side], axis=-1)
     return result
+
+
+def linear_method(components: Components) -> str:
+    """Return in words which distribution function gives the mass of a half-space."""
+    if isinstance(components.law, Normal):
+        return "normal distribution function at a linear boundary"
+    if isinstance(components.law, StudentT):
+        return "Student-t distribution function at a linear boundary"
+    return "incomplete beta function at a linear boundary"

@@ -1,4 +1,4 @@
-"""What an integral says of each centre before averaging: masses that any weights of the centres can then reduce."""
+"""The mass about each centre of a law before averaging: any weights of the centres can then reduce it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.laws.confusion import class_mass, error_mass, prior_ratio, replicates_with_prior
-from bayes_gresub.laws.mass import joint
+from bayes_gresub.laws.confusion import class_mass, error_mass, joint, prior_ratio, replicates_with_prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +16,7 @@ class Outcome:
     """The integral, averaged over the centres: errors (replicates,), confusions (replicates, c, c), contributions."""
 
     values: Floats
-    confusions: Floats | None
+    confusions: Floats
     contributions: Floats
     weights: Floats
 
@@ -30,8 +29,8 @@ class PointMasses(ABC):
         """Average with these weights of the centres; `prior` are class probabilities to rescale to."""
 
     @abstractmethod
-    def pairs_about(self) -> Floats | None:
-        """Return the mean mass of each (label, prediction) about each centre, (k, c, c); None where there is none."""
+    def pairs_about(self) -> Floats:
+        """Return the mean mass of each (label, prediction) about each centre, (k, c, c)."""
 
     def rows_about(self) -> Floats | None:
         """Return the mean mass by prediction about each centre, (k, c), where its label is certain; None elsewhere."""
@@ -118,35 +117,6 @@ class PairedMasses(PointMasses):
     def in_replicates(self, count: int) -> PairedMasses:
         """Return the same masses as `count` replicates."""
         return PairedMasses(_blocks(self.pairs, count))
-
-
-@dataclass(frozen=True, eq=False)
-class ProductMasses(PointMasses):
-    """The paper's product form: one number per replicate and centre, (replicates, k), and no confusion mass.
-
-    `law` is that of the centres' labels, which a prior reweighs.
-    """
-
-    products: Floats
-    law: Floats
-
-    def outcome(self, weights: Floats, prior: Floats | None = None) -> Outcome:
-        """Average the products."""
-        weights, _ = reweighted(weights, self.law, prior)
-        return Outcome(self.products @ weights, None, self.products.mean(axis=0), weights)
-
-    def pairs_about(self) -> None:
-        """Return nothing: products are no mass."""
-        return None
-
-    @property
-    def n_replicates(self) -> int:
-        """Return the number of replicates."""
-        return len(self.products)
-
-    def in_replicates(self, count: int) -> ProductMasses:
-        """Return the same masses as `count` replicates."""
-        return ProductMasses(_blocks(self.products, count), self.law)
 
 
 def reweighted(weights: Floats, law: Floats, prior: Floats | None) -> tuple[Floats, Floats]:

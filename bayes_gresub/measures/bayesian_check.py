@@ -88,8 +88,8 @@ def _sensitivity(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, se
         other = _with_strength(measure, factor)
         if other is None:
             return Finding("sensitivity", False, "This model has no prior strength to change.")
-        sample = measure._fitted_sample()
-        again = other.fit_part(sample, False, child(seed, 0))
+        sample = measure.training_sample
+        again = other.fit_sample(sample, child(seed, 0))
         shifted.append(float(_overall(again.error(classifier, random_state=child(seed, 1))).mean()))
     numbers = {
         "half": shifted[0],
@@ -124,13 +124,13 @@ def _with_strength(measure: Bayesian, factor: float) -> Bayesian | None:
 def _gap(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence) -> Finding:
     if not estimate.prior_known:
         return Finding("model-free", False, "Without class probabilities there is no overall error to compare.")
-    sample = measure._fitted_sample()
+    sample = measure.training_sample
     given = {"sampling": measure.sampling, "class_prior": measure.class_prior}
     # The first tends to be low for classifiers that follow single points, the second high.
     rivals = [BolsteredPosterior(posterior=KNN(3), **given), Bolstered(semi=True, **given)]
     values = []
     for number, rival in enumerate(rivals):
-        fitted = rival.fit_part(sample, False, child(seed, 2, number))
+        fitted = rival.fit_sample(sample, child(seed, 2, number))
         values.append(fitted.error(classifier, random_state=child(seed, 3, number)).value)
     own, sd = estimate.value, float(_overall(estimate).std())
     gap = own - float(np.clip(own, min(values), max(values)))

@@ -13,7 +13,8 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.data.validation import warn_user
-from bayes_gresub.laws.mass import Mass
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.law import Law
 from bayes_gresub.models.class_draws import ClassDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.exact_moments import ClassMoments, dirichlet_moments
@@ -199,7 +200,7 @@ class TableDraws(ClassDraws):
         """Return the cell probabilities, unless they are too many to hold."""
         if int(np.prod(self.shape)) * self.concentration.size > _MOST_SHOWN:
             return {}
-        every = np.concatenate([part for _, part in self._chunks()])
+        _, every = self._all()
         return {"cell_probabilities": (("class", "cell"), every.reshape(*self.shape, self.n_classes, -1))}
 
     def labels(self, region: Region) -> Ints:
@@ -208,11 +209,19 @@ class TableDraws(ClassDraws):
             self._asked[:] = [(region, region.predict(self._points(np.arange(self.n_cells))))]
         return self._asked[0][1]
 
-    def region_mass(self, region: Region, n_points: int, seed: np.random.SeedSequence, n_jobs: int | None) -> Mass:
-        """Add up the cells that are given each class."""
-        member = np.eye(region.n_classes)[self.labels(region)]
-        values = np.concatenate([part @ member for _, part in self._chunks()])
-        return Mass(values[None], "sum over cells", True, self.n_cells)
+    def laws(self, probabilities: Floats, at_once: bool = False) -> Iterator[Law]:
+        """Yield laws of point masses, one for every class and cell, in the order (class, cell)."""
+        c, cells = self.concentration.shape
+        centers = Components.points(np.tile(self._points(np.arange(cells)), (c, 1)))
+        labels = np.repeat(np.eye(c), cells, axis=0)
+        blocks = [self._all()] if at_once else self._chunks()
+        for rows, block in blocks:
+            weights = probabilities[rows, :, None] * block
+            yield Law(centers, weights.reshape(len(block), c * cells), labels)
+
+    def center_labels(self, region: Region) -> tuple[Ints | None, int]:
+        """Predict every cell once."""
+        return np.tile(self.labels(region), self.n_classes), self.n_cells
 
     def points(self, draws: Ints, codes: Ints, rng: np.random.Generator) -> Floats:
         """Choose a cell by its probability."""
@@ -242,6 +251,10 @@ class TableDraws(ClassDraws):
     def _points(self, cells: Ints) -> Floats:
         indices = np.unravel_index(cells, [len(one) for one in self.levels])
         return np.stack([one[index] for one, index in zip(self.levels, indices, strict=True)], axis=1)
+
+    def _all(self) -> tuple[slice, Floats]:
+        """Return all draws, (draws, c, cells)."""
+        return slice(None), np.concatenate([part for _, part in self._chunks()])
 
     def _chunks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield all draws in order, (draws, c, cells) at a time; always the same ones."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints, Labels
-from bayes_gresub.data.sample import InputFormat
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import SAMPLES, TRUTH, Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.laws.components import Components
@@ -142,8 +142,8 @@ class SyntheticPopulation(Population):
         check_whole(n_test, "n_test", 2)
         seed = seed_sequence(random_state)
         probes, _ = self.sample(_N_PROBES, child(seed, SAMPLES))
-        form = InputFormat(probes.shape[1:], np.dtype(np.float64))
-        region, _ = decision_region(classifier, np.arange(len(prior)), form, probes, seed, in_part=True)
+        points = Sample.of_codes(probes, np.zeros(len(probes), dtype=np.intp), np.arange(len(prior)))
+        region = decision_region(classifier, points, seed, in_part=True)
         if region.n_classes > len(prior):
             raise ValueError(
                 f"the labels that the classifier knows must be among {list(range(len(prior)))}, the population's; got "

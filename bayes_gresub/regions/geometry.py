@@ -164,6 +164,7 @@ def _tree(classifier: DecisionTreeClassifier) -> Tree | None:
         np.asarray(tree.children_left, dtype=np.intp),
         np.asarray(tree.children_right, dtype=np.intp),
         tree.value[:, 0, :].argmax(axis=1),
+        len(classifier.classes_),
         AffineMap.identity(classifier.n_features_in_),
     )
 

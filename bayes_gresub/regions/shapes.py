@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.halfspace import linear_mass, linear_method
+from bayes_gresub.laws.region_mass import ExactMass
+from bayes_gresub.laws.tree import TREE_METHOD, recursion_applies, tree_mass, with_independent_coordinates
 from bayes_gresub.regions.affine import AffineMap
 from bayes_gresub.regions.neighbors import CHUNK_ELEMENTS, MIN_ROWS, NeighborVotes
 
@@ -34,6 +38,10 @@ class Linear:
         size = np.abs(points) @ np.abs(self.normal) + np.abs(self.offset)
         return np.asarray(np.abs(self.scores(points)) <= rtol * size)
 
+    def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return the mass of both sides."""
+        return ExactMass(linear_mass(components, self, scales), linear_method(components))
+
     def after(self, step: AffineMap) -> Linear:
         """Return the geometry in the space before `step`."""
         return Linear(step.pull_back(self.normal), float(self.offset + self.normal @ step.offset))
@@ -48,6 +56,7 @@ class Tree:
     left: Ints
     right: Ints
     leaf_class: Ints
+    n_classes: int
     before: AffineMap
 
     @property
@@ -68,6 +77,15 @@ class Tree:
     def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
         """Return nowhere: trees compare, they do not add."""
         return np.zeros(len(points), dtype=bool)
+
+    def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return the mass of each class's leaves if coordinates are independent after the steps before the tree."""
+        if not recursion_applies(components, self.n_splits):
+            return None
+        inside = with_independent_coordinates(self.before.push_forward(components))
+        if inside is None:
+            return None
+        return ExactMass(tree_mass(inside, self, scales, self.n_classes), TREE_METHOD)
 
     def after(self, step: AffineMap) -> Tree:
         """Return the geometry in the space before `step`."""
@@ -109,6 +127,10 @@ class KernelMachine:
         """Return where rounding decides a vote."""
         decisions = self._decider(np.float64)(points)
         return np.asarray((np.abs(decisions) <= rtol * self._sizes()).any(axis=1))
+
+    def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return None: there is no formula."""
+        return None
 
     def after(self, step: AffineMap) -> KernelMachine:
         """Return the geometry in the space before `step`."""
@@ -173,6 +195,10 @@ class Neighbors:
     def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
         """Return nowhere: a disagreement over ties means that `predict` must be asked."""
         return np.zeros(len(points), dtype=bool)
+
+    def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return None: there is no formula."""
+        return None
 
     def after(self, step: AffineMap) -> Neighbors:
         """Return the geometry in the space before `step`."""

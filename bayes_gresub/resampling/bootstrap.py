@@ -56,7 +56,7 @@ class Bootstrap(Resampler):
         What happens where E1 exceeds g, which libraries do differently. "efron-tibshirani": as above, E1' in the rate
         and in the correction. "ipred": E1' in the correction only, so that R may exceed 1. "none": E1 everywhere, which
         may leave [0, 1].
-    measure : SmoothedMeasure, optional
+    measure : Measure, optional
         `Empirical()` by default. The weights .368 and .632 were found for that one.
     sampling, class_prior, n_jobs, progress, random_state
         As in `CrossValidation`; with sampling="separate" resamples are drawn within classes.
@@ -134,11 +134,6 @@ class Bootstrap(Resampler):
                 "the no-information rate of .632+ needs the class probabilities, which sampling='separate' does not "
                 "learn. Give class_prior, or use kind='632'."
             )
-        if getattr(self._measure(), "form", "") == "product":
-            raise ValueError(
-                "the no-information rate of .632+ needs a confusion mass, which the product form of "
-                "BolsteredPosterior has not. Use form='integrated', or kind='632'."
-            )
 
     def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
         redrawn = 0
@@ -203,8 +198,6 @@ class Bootstrap(Resampler):
         """Return the apparent error and the zero bootstrap mixed, under the class prior if there is one."""
         at_points = apparent.masses.outcome(run.problem.sample.weights)
         plain = Mixture(0.368, 0.632, 0.0, 0.632)
-        if zero.confusions is None or at_points.confusions is None:
-            return Combined(plain.of(at_points.values.mean(), zero.values, 0.0), None), plain
         seen, left = at_points.confusions.mean(axis=0), zero.confusions
         if self.class_prior is not None:
             prior = self._prior_over(run, len(seen))

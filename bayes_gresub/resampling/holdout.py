@@ -15,7 +15,7 @@ from bayes_gresub.data.validation import check_seed
 from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
 from bayes_gresub.estimate.intervals import BinomialSupport, BoundedMeanSupport, Support
 from bayes_gresub.measures import Empirical
-from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.measures.measure import Measure
 
 
 class TestSet(BaseEstimator):
@@ -33,7 +33,7 @@ class TestSet(BaseEstimator):
     ----------
     X : array-like of shape (m, d) or (m, ...)
     y : array-like of shape (m,)
-    measure : SmoothedMeasure, optional
+    measure : Measure, optional
         `Empirical()` by default. A fitted one, such as one fitted to the training data, keeps the widths and
         posteriors that it learned; another one learns them from the test points.
     sample_weight : array-like of shape (m,), optional
@@ -78,7 +78,7 @@ class TestSet(BaseEstimator):
             Overrides the test set's own.
         """
         measure = Empirical() if self.measure is None else self.measure
-        if not isinstance(measure, SmoothedMeasure):
+        if not isinstance(measure, Measure) or not measure.is_centred:
             raise TypeError(
                 f"measure must be one that can be centred at test points, such as Empirical() or Bolstered(); got "
                 f"{measure!r}."
@@ -104,7 +104,7 @@ class TestSet(BaseEstimator):
             estimate, computation=how, support=support, no_interval=no_interval, details=dict(estimate.details)
         )
 
-    def _support(self, estimate: ErrorEstimate, measure: SmoothedMeasure, learned: bool) -> tuple[Support | None, str]:
+    def _support(self, estimate: ErrorEstimate, measure: Measure, learned: bool) -> tuple[Support | None, str]:
         contributions, weights = estimate.contributions, estimate.point_weights
         if contributions is None or weights is None:
             raise TypeError(f"{type(measure).__name__} must give the contribution of each point.")

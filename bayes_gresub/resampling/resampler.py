@@ -15,16 +15,16 @@ from sklearn.exceptions import NotFittedError
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.description import describe
-from bayes_gresub.data.sample import Sample, read_sample
+from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.data.validation import check_jobs, check_sampling, check_seed
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.intervals import Support
 from bayes_gresub.kernels import Kernel
-from bayes_gresub.laws.confusion import error_mass, read_prior, replicates_with_prior
+from bayes_gresub.laws.confusion import error_mass, replicates_with_prior
 from bayes_gresub.measures import Empirical
-from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.region import check_predict
 from bayes_gresub.regions.training import check_rule, read_for_rule, weight_argument
 from bayes_gresub.resampling.interruptible import Interrupted, Work
@@ -37,7 +37,7 @@ class Combined:
     """What the splits say together; the first axis of values and confusions are replicates."""
 
     values: Floats
-    confusions: Floats | None
+    confusions: Floats
     contributions: Floats | None = None
     point_weights: Floats | None = None
     has_prior: bool = False
@@ -134,7 +134,7 @@ class Resampler(BaseEstimator, ABC):
         measure = self._measure()
         sample = read_for(rule, measure, X, y, sample_weight)
         if self.class_prior is not None:
-            read_prior(self.class_prior, sample.classes)
+            read_class_prior(self.class_prior, sample.classes)
         total = None
         if sample_weight is not None:
             weight_argument(rule)
@@ -241,14 +241,12 @@ class Resampler(BaseEstimator, ABC):
         values, confusions = combined.values, combined.confusions
         keep = self.class_prior is None
         if not keep:
-            assert confusions is not None, "checked by _check_parameters"
             confusions = replicates_with_prior(confusions, self._prior_over(run, len(classes)))
             # Values that come with their confusions under the prior already keep their own spread.
             values = values if combined.has_prior else error_mass(confusions)
         if not run.work.is_done:
             no_std_error = no_interval = f"{len(run.work.results)} of {len(run.work.tasks)} fits are done"
             support, exact = None, False
-        measure = run.problem.measure
         return ErrorEstimate(
             classes=classes,
             estimand=estimand,
@@ -264,7 +262,7 @@ class Resampler(BaseEstimator, ABC):
             ),
             replicate_values=values,
             replicate_confusions=None if no_confusion else confusions,
-            no_confusion=no_confusion or ("" if confusions is not None else measure._no_confusion),
+            no_confusion=no_confusion,
             prior_known=self.sampling == "mixture" or self.class_prior is not None,
             contributions=_at_rows(combined.contributions, sample) if keep else None,
             point_weights=_at_rows(combined.point_weights, sample) if keep else None,
@@ -278,17 +276,17 @@ class Resampler(BaseEstimator, ABC):
         """Return the class prior, 0 for classes that only the classifiers know."""
         known = run.problem.sample.classes
         prior = np.zeros(n_classes)
-        prior[: len(known)] = read_prior(self.class_prior, known)
+        prior[: len(known)] = read_class_prior(self.class_prior, known)
         return prior
 
-    def _measure(self) -> SmoothedMeasure:
+    def _measure(self) -> Measure:
         return Empirical() if self.measure is None else self.measure
 
     def _check_parameters(self) -> None:
         check_sampling(self.sampling)
         self._check_common()
         measure = self._measure()
-        if isinstance(measure, type) or not isinstance(measure, SmoothedMeasure):
+        if isinstance(measure, type) or not isinstance(measure, Measure) or not measure.is_centred:
             raise TypeError(
                 f"measure must be one that can be centred at the points held out, such as Empirical() or Bolstered(); "
                 f"got {self.measure!r}."
@@ -299,11 +297,6 @@ class Resampler(BaseEstimator, ABC):
                 f"sampling and class_prior must be given to {type(self).__name__}, not to the measure inside it, which "
                 f"sees parts of the sample only; got sampling={measure.sampling!r} and "
                 f"class_prior={measure.class_prior!r} there."
-            )
-        if self.class_prior is not None and measure._no_confusion and getattr(measure, "form", "") == "product":
-            raise ValueError(
-                "class_prior needs a confusion mass, which the product form of BolsteredPosterior has not. Use "
-                "form='integrated'."
             )
 
     def _check_common(self) -> None:
