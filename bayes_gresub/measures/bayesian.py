@@ -15,7 +15,7 @@ from bayes_gresub.data.arrays import Floats, Labels
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import CHECKS, CLASSES, DRAWS, POSTERIOR, Seed, child, seed_sequence
-from bayes_gresub.data.validation import check_jobs, check_name, check_whole, warn_user
+from bayes_gresub.data.validation import check_name, check_whole, warn_user
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
 from bayes_gresub.estimate.text import NO_SPACE
@@ -452,14 +452,13 @@ class Bayesian(Measure):
         return self._classes
 
     def _check_parameters(self) -> None:
+        check_whole(self.n_points, "n_points", 2)
         super()._check_parameters()
         check_name(self.sampler, SAMPLERS, "sampler")
         check_whole(self.draws, "draws", 10)
         check_whole(self.chains, "chains", 1)
         if self.tune is not None:
             check_whole(self.tune, "tune", 0)
-        check_whole(self.n_points, "n_points", 2)
-        check_jobs(self.n_jobs)
         if self.sampler == "nuts" or self.backend is not None:
             choose_backend(self.backend)
         concentration = np.asarray(self.class_concentration)

@@ -28,6 +28,7 @@ MOST_CELLS_NUTS = 1_000
 _MOST_SHOWN = 10_000_000
 _SMALL = 0.1
 _CHUNK_ELEMENTS = 2**21
+_LAW_ELEMENTS = 2**19
 
 
 class DiscreteClasses(ClassModel):
@@ -214,10 +215,12 @@ class TableDraws(ClassDraws):
         c, cells = self.concentration.shape
         centers = Components.points(np.tile(self._points(np.arange(cells)), (c, 1)))
         labels = np.repeat(np.eye(c), cells, axis=0)
-        blocks = [self._all()] if at_once else self._chunks()
-        for rows, block in blocks:
-            weights = probabilities[rows, :, None] * block
-            yield Law(centers, weights.reshape(len(block), c * cells), labels)
+        for rows, chunk in [self._all()] if at_once else self._chunks():
+            step = len(chunk) if at_once else max(1, _LAW_ELEMENTS // chunk[0].size)
+            for begin in range(0, len(chunk), step):
+                block = chunk[begin : begin + step]
+                weights = probabilities[rows][begin : begin + step, :, None] * block
+                yield Law(centers, weights.reshape(len(block), c * cells), labels)
 
     def center_labels(self, region: Region) -> tuple[Ints | None, int]:
         """Predict every cell once."""

@@ -10,16 +10,24 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 
 from bayes_gresub import Bolstered, Empirical
-from bayes_gresub.data.sample import read_features
+from bayes_gresub.data.sample import Sample, read_features
 from bayes_gresub.kernels import SphericalGaussian
-from bayes_gresub.laws import mass
 from bayes_gresub.laws.components import Components, Normal, StudentT, UnitBall
 from bayes_gresub.laws.halfspace import linear_mass
+from bayes_gresub.laws.region_mass import region_mass
+from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.regions.geometry import Linear
 from bayes_gresub.regions.region import decision_region
 
 NORMAL_VECTOR = np.array([0.8, -0.5, 1.7])
 OFFSET = 0.3
+
+
+def sample_of(X, classes):
+    """Return points to read a region at; their labels do not matter."""
+    features, form = read_features(X)
+    n = len(features)
+    return Sample(features, np.zeros(n, dtype=int), classes, np.full(n, 1 / n), np.arange(n), n, form)
 
 
 def half_space(centers, spread, group, law, scales=(1.0,)):
@@ -43,7 +51,7 @@ def linear_classifier(normal, offset=0.0):
 
 
 def region_of(classifier, X):
-    return decision_region(classifier, np.array([0, 1]), read_features(X)[1], X, np.random.SeedSequence(0))[0]
+    return decision_region(classifier, sample_of(X, np.array([0, 1])), np.random.SeedSequence(0))
 
 
 def test_spherical_gaussian_is_the_normal_law_of_the_score():
@@ -227,20 +235,20 @@ def on_the_boundary():
 def test_component_without_spread_goes_by_the_labels_given_for_centres():
     region, components = on_the_boundary()
     labels = np.array([1, 0, 1])
-    result = mass(components, region, n_points=64, seed=np.random.SeedSequence(0), center_labels=labels)
+    result = region_mass(components, region, Sampler(np.random.SeedSequence(0)), center_labels=labels)
     assert result.values[0, 0, :2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
 def test_component_without_spread_goes_by_predict_where_no_labels_are_given():
     region, components = on_the_boundary()
-    result = mass(components, region, n_points=64, seed=np.random.SeedSequence(0))
+    result = region_mass(components, region, Sampler(np.random.SeedSequence(0)))
     assert result.values[0, 0, :2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
 def test_component_next_to_a_point_mass_keeps_its_own_mass():
     centers = np.array([[1.0], [1.0]])
     components = Components(centers, np.array([0.0, 2.0]), np.array([0, 1]))
-    result = mass(components, region_of(linear_classifier([1.0]), centers), n_points=64, seed=np.random.SeedSequence(0))
+    result = region_mass(components, region_of(linear_classifier([1.0]), centers), Sampler(np.random.SeedSequence(0)))
     assert result.values[0, 0, 1, 1] == pytest.approx(stats.norm.cdf(0.5), rel=1e-12)
 
 

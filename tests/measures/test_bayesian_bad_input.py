@@ -169,7 +169,7 @@ def test_class_without_points_in_a_part_is_refused():
         }
     )
     with pytest.raises(ValueError, match=r"needs points of each; got none of \[1\]\. Fit with all classes"):
-        conjugate().fit_part(part, False, np.random.SeedSequence(0))
+        conjugate().fit_sample(part, np.random.SeedSequence(0))
 
 
 ODD = {

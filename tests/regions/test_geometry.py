@@ -24,9 +24,16 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bayes_gresub import Bolstered, Empirical
-from bayes_gresub.data.sample import read_features
+from bayes_gresub.data.sample import Sample, read_features
 from bayes_gresub.regions.geometry import KernelMachine, Linear, Neighbors, Tree
 from bayes_gresub.regions.region import decision_region
+
+
+def sample_of(X, classes):
+    """Return points to read a region at; their labels do not matter."""
+    features, form = read_features(X)
+    n = len(features)
+    return Sample(features, np.zeros(n, dtype=int), classes, np.full(n, 1 / n), np.arange(n), n, form)
 
 
 def sample(n_classes=2, n=80, d=5, seed=0):
@@ -38,7 +45,7 @@ def sample(n_classes=2, n=80, d=5, seed=0):
 
 
 def region_of(classifier, X, y):
-    return decision_region(classifier, np.unique(y), read_features(X)[1], X, np.random.SeedSequence(0))[0]
+    return decision_region(classifier, sample_of(X, np.unique(y)), np.random.SeedSequence(0))
 
 
 def fresh_points(X, n=5000, seed=99):
