@@ -22,7 +22,7 @@ from bayes_gresub.comparing.resolve import read_estimators
 from bayes_gresub.data.description import name_of
 from bayes_gresub.data.sample import read_features
 from bayes_gresub.data.seeds import RULES, child, seed_sequence
-from bayes_gresub.data.validation import check_jobs
+from bayes_gresub.data.validation import check_settings
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
@@ -129,7 +129,7 @@ def assess(
     >>> [row.name for row in found.comparison.rows if row.estimate is not None]
     ['bolstered', 'cv']
     """
-    check_jobs(n_jobs)
+    check_settings(n_jobs=n_jobs)
     chosen = read_estimators(estimators)
     options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "random_state": random_state}
     check_folds(chosen, y)

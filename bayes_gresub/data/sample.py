@@ -118,14 +118,13 @@ class Sample:
         """Return the names of the columns, where they have any."""
         return self.format.feature_names
 
-    def known_codes(self, owner: str) -> Ints:
-        """Return the codes, or raise where the points came without labels, which `owner` needs."""
+    def need_labels(self, owner: str) -> None:
+        """Raise where the points came without labels, which `owner` needs."""
         if len(self.codes) and self.codes[0] == NO_LABEL:
             raise ValueError(
                 f"{owner} needs the labels of the points it is centred at; got X without y. Pass y, or use "
                 "PosteriorProbability, which does without."
             )
-        return self.codes
 
     def of_class(self, code: int) -> Floats:
         """Return the points of one class."""
@@ -164,7 +163,8 @@ class Sample:
             raise ValueError(
                 f"X must have the columns seen in fit, in the same order, {list(known)}; got {list(names)}."
             )
-        weights = read_weights(sample_weight, len(features))
+        n = len(features)
+        weights = np.full(n, 1.0 / n) if sample_weight is None else read_weights(sample_weight, n)
         rows = np.flatnonzero(weights)
         codes = np.full(len(rows), NO_LABEL, dtype=np.intp)
         if y is not None:
@@ -230,22 +230,14 @@ def _holds_text(array: NDArray[Any]) -> bool:
     return any(isinstance(value, str | bytes) for value in array.ravel())
 
 
-def read_sample(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
-    """Return the validated sample; points of weight zero are dropped."""
-    return _read(*read_features(X), y, sample_weight)
+def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as_rows: bool = False) -> Sample:
+    """Return the validated sample; points of weight zero are dropped.
 
-
-def read_rows(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
-    """Return a sample whose points are rows of X as they were given; only y and the weights are validated."""
-    given = np.asarray(X) if isinstance(X, list | tuple) else X
-    n = given.shape[0] if hasattr(given, "shape") else len(given)
-    numbers = np.arange(n, dtype=np.float64)[:, None]
-    return _read(numbers, RowFormat((), np.dtype(np.float64), given=given), y, sample_weight)
-
-
-def _read(flat: Floats, form: InputFormat, y: ArrayLike, sample_weight: ArrayLike | None) -> Sample:
+    With `as_rows` points are rows of X as they were given, whatever it holds; only y and the weights are validated.
+    """
+    flat, form = _numbered_rows(X) if as_rows else read_features(X)
     labels = read_labels(y, len(flat))
-    weights = read_weights(sample_weight, len(flat))
+    weights = np.full(len(flat), 1.0 / len(flat)) if sample_weight is None else read_weights(sample_weight, len(flat))
     rows = np.flatnonzero(weights)
     if len(rows) < len(flat):
         flat, labels, weights = flat[rows], labels[rows], weights[rows]
@@ -261,6 +253,12 @@ def _read(flat: Floats, form: InputFormat, y: ArrayLike, sample_weight: ArrayLik
         )
     n_given, is_weighted = len(np.asarray(y)), sample_weight is not None
     return Sample(flat, codes.astype(np.intp), classes, weights, rows, n_given, form, is_weighted)
+
+
+def _numbered_rows(X: Any) -> tuple[Floats, InputFormat]:
+    given = np.asarray(X) if isinstance(X, list | tuple) else X
+    n = given.shape[0] if hasattr(given, "shape") else len(given)
+    return np.arange(n, dtype=np.float64)[:, None], RowFormat((), np.dtype(np.float64), given=given)
 
 
 def read_labels(y: ArrayLike, n: int) -> Labels:
@@ -289,10 +287,8 @@ def plain_labels(classes: Labels) -> list[Any]:
     return labels
 
 
-def read_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
-    """Return weights of n points that sum to 1; equal ones by default."""
-    if sample_weight is None:
-        return np.full(n, 1.0 / n)
+def read_weights(sample_weight: ArrayLike, n: int) -> Floats:
+    """Return weights of n points that sum to 1."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

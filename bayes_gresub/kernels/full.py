@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.kernels.distances import chi_median, mean_nearest_distance
-from bayes_gresub.kernels.kernel import Kernel, Width
+from bayes_gresub.kernels.kernel import Kernel, Width, chi_median, mean_nearest_distance
 from bayes_gresub.laws.components import Components
 
 
@@ -43,6 +42,8 @@ class FullGaussian(Kernel):
     >>> kernel.widths_.round(3).tolist()
     [1.471, 1.471]
     """
+
+    has_shape = True
 
     def __init__(
         self,

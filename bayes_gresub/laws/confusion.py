@@ -1,11 +1,411 @@
-"""What can be read off a joint confusion mass C[y, j] and its replicates; most functions take leading axes (draws)."""
+"""The one integral: the mass that a law gives to each pair of a label and a prediction, and what is read off it.
+
+Most of what is read off C[y, j] takes leading axes, of replicates or posterior draws.
+"""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.arrays import Floats, Ints, Labels
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.sampling import Sampler, sampling_method
+
+if TYPE_CHECKING:
+    from bayes_gresub.laws.law import Law
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    r"""The mass :math:`C_{yj} = \nu(\{(x, y): \psi(x) = j\})`, about each component until it is reduced.
+
+    Attributes
+    ----------
+    masses : PointMasses
+    law : Law
+    method : str
+        How it was computed, in words.
+    exact : bool
+    n_predicted : int
+        Points that were classified for it, beside the centres.
+    """
+
+    masses: PointMasses
+    law: Law
+    method: str
+    exact: bool
+    n_predicted: int
+
+    @cached_property
+    def reduced(self) -> Outcome:
+        """Return errors, confusions and contributions with the weights and the class prior of the law."""
+        return self.masses.outcome(self.law.weights, self.law.class_prior)
+
+
+def confusion(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints | None = None) -> Confusion:
+    r"""Return what a law gives to each pair of a label and a prediction.
+
+    .. math:: C_{yj} = \sum_i w_i \int_{\{x: \psi(x) = j\}} \eta_i(y \mid x) \, \mu_i(dx)
+
+    Parameters
+    ----------
+    law : Law
+        Over the classes of the regions.
+    regions : Regions
+        Where the classifier predicts each class.
+    sampler : Sampler
+        How points are sampled where no formula applies.
+    center_labels : ndarray of shape (k,), optional
+        Predictions at the centres of the components, where already known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bayes_gresub as bg
+    >>> from sklearn.neighbors import NearestCentroid
+    >>> from bayes_gresub.regions import decision_region
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> measure = bg.Bolstered().fit(X, y)
+    >>> seed = np.random.SeedSequence(0)
+    >>> region = decision_region(NearestCentroid().fit(X, y), measure.training_sample, seed)
+    >>> mass = confusion(measure.law(), region, Sampler(seed), region.center_labels)
+    >>> mass.reduced.confusions[0].round(4).tolist(), mass.method
+    ([[0.3691, 0.1309], [0.1309, 0.3691]], 'normal distribution function at a linear boundary')
+    """
+    return confusions_at_scales(law, regions, sampler, (1.0,), center_labels)[0]
+
+
+def confusions_at_scales(
+    law: Law, regions: Regions, sampler: Sampler, scales: Sequence[float], center_labels: Ints | None = None
+) -> list[Confusion]:
+    """Return one confusion per factor on the spread of all components, from the same standard draws."""
+    if callable(law.labels):
+        masses, integral = _with_labels_of_points(law, regions, sampler, scales)
+    else:
+        masses, integral = _with_labels_of_components(law, law.labels, regions, sampler, scales, center_labels)
+    return [
+        Confusion(
+            point_masses,
+            law,
+            integral.method if scale else COUNTED,
+            integral.exact or scale == 0,
+            integral.n_predicted,
+        )
+        for point_masses, scale in zip(masses, scales, strict=True)
+    ]
+
+
+def _with_labels_of_components(
+    law: Law,
+    table: Floats,
+    regions: Regions,
+    sampler: Sampler,
+    scales: Sequence[float],
+    center_labels: Ints | None,
+) -> tuple[list[PointMasses], RegionMass]:
+    weights, labels = law.weights, table
+    if law.class_prior is not None:
+        weights, labels = reweighted(weights, labels, law.class_prior)
+
+    def spread(values: Floats) -> float:
+        return max(standard_error(errors) for errors in error_mass(joint(values, weights, labels)))
+
+    integral = region_mass(law.components, regions, sampler, scales, center_labels, spread)
+    return [SeparateMasses(values, table) for values in integral.values], integral
+
+
+def _with_labels_of_points(
+    law: Law, regions: Regions, sampler: Sampler, scales: Sequence[float]
+) -> tuple[list[PointMasses], RegionMass]:
+    c, components = len(regions.classes), law.components
+    identity = np.eye(c)
+
+    def pairs(points: Floats, owners: Ints) -> Floats:
+        labels = law.labels_at(points, owners)
+        return (labels[:, :, None] * identity[regions.labels(points)][:, None, :]).reshape(len(points), -1)
+
+    def as_masses(means: Floats) -> list[PointMasses]:
+        return [PairedMasses(values.reshape(*values.shape[:2], c, c)) for values in means]
+
+    def spread(means: Floats) -> float:
+        errors = [masses.outcome(law.weights, law.class_prior).values for masses in as_masses(means)]
+        return max(standard_error(values) for values in errors)
+
+    if components.is_still.all() or not np.any(scales):
+        once = pairs(components.centers, np.arange(len(components)))
+        means = np.broadcast_to(once, (len(scales), 1, *once.shape))
+        return as_masses(means), RegionMass(means, COUNTED, True, 0)
+    sampled = sampler.means(components, pairs, scales, spread)
+    return as_masses(sampled.means), RegionMass(sampled.means, sampling_method(components), False, sampled.n_points)
+
+
+COUNTED = "count of points"
+
+
+class ExactMass(NamedTuple):
+    """Masses by a formula, shape (scales, k, classes), and the formula in words."""
+
+    values: Floats
+    method: str
+
+
+class Regions(Protocol):
+    """The partition of feature space into the regions where a classifier predicts each class."""
+
+    @property
+    def classes(self) -> Labels:
+        """Return the class of each region."""
+
+    def predict(self, points: Floats) -> Ints:
+        """Return the class code of points (m, d) by the classifier's own `predict`."""
+
+    def labels(self, points: Floats) -> Ints:
+        """Return the class code of points (m, d), by a quicker way where it is known to give the same."""
+
+    def exact_mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return the mass of every region where a formula gives it, else None."""
+
+
+@dataclass(frozen=True, eq=False)
+class RegionMass:
+    """What the integral returns.
+
+    Attributes
+    ----------
+    values : ndarray of shape (scales, replicates, k, c)
+        Mass of each region under each component; one replicate where exact.
+    method : str
+        How it was computed, in words.
+    exact : bool
+    n_predicted : int
+        Points that were classified for the integral itself.
+    """
+
+    values: Floats
+    method: str
+    exact: bool
+    n_predicted: int
+
+
+def region_mass(
+    components: Components,
+    regions: Regions,
+    sampler: Sampler,
+    scales: Sequence[float] = (1.0,),
+    center_labels: Ints | None = None,
+    spread: Callable[[Floats], float] | None = None,
+) -> RegionMass:
+    r"""Return the mass :math:`\mu_i(\{x: \psi(x) = j\})` that each component gives to each decision region.
+
+    Point masses are counted; a linear boundary and a tree under independent normal coordinates are integrated
+    exactly, unless points are clipped to bounds; everything else is sampled.
+
+    Parameters
+    ----------
+    components : Components
+    regions : Regions
+    sampler : Sampler
+    scales : sequence of float
+        Factors on the components' spread.
+    center_labels : ndarray of shape (k,), optional
+        The region that each centre lies in, where already known.
+    spread : callable, optional
+        Maps values so far to a standard error, for the sampler's `tol`.
+    """
+    k, c = len(components.centers), len(regions.classes)
+    factors = np.asarray(scales, dtype=float)
+    still = components.is_still if factors.any() else np.ones(k, dtype=bool)
+    predicted = 0
+    if center_labels is None and (still.any() or not factors.all()):
+        center_labels, predicted = regions.predict(components.centers), k
+    if still.all() and center_labels is not None:
+        counted = np.broadcast_to(np.eye(c)[center_labels], (len(factors), 1, k, c))
+        return RegionMass(counted, COUNTED, True, predicted)
+
+    formula = regions.exact_mass(components, scales)
+    if formula is not None:
+        result = RegionMass(formula.values[:, None], formula.method, True, predicted)
+    else:
+        result = _sampled(components, regions, still, sampler, factors, spread)
+    if center_labels is not None:
+        # What predict says at the very point also settles centres that lie on a boundary.
+        at_points = np.eye(c)[center_labels]
+        if still.any():
+            result.values[:, :, still] = at_points[still]
+        if not factors.all():
+            result.values[factors == 0] = at_points
+    return result
+
+
+def _sampled(
+    components: Components,
+    regions: Regions,
+    still: np.ndarray,
+    sampler: Sampler,
+    scales: Floats,
+    spread: Callable[[Floats], float] | None,
+) -> RegionMass:
+    """Sample the components that move; the caller fills in those that do not."""
+    moving = np.flatnonzero(~still)
+    k, c = len(components.centers), len(regions.classes)
+    identity = np.eye(c)
+
+    def whole(means: Floats) -> Floats:
+        if len(moving) == k:
+            return means
+        values = np.zeros((*means.shape[:2], k, c))
+        values[:, :, moving] = means
+        return values
+
+    def in_region(points: Floats, _: Ints) -> Floats:
+        try:
+            return identity[regions.labels(points)]
+        except Exception as error:
+            error.add_note(
+                "raised by predict at points sampled about the training points: the kernels may leave the domain of "
+                "the classifier. PosteriorProbability and Empirical predict at the data only."
+            )
+            raise
+
+    spread_of_part = None if spread is None else lambda part: spread(whole(part))
+    sampled = sampler.means(components.take(moving), in_region, scales.tolist(), spread_of_part)
+    return RegionMass(whole(sampled.means), sampling_method(components), False, sampled.n_points)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The integral, averaged over the centres: errors (replicates,), confusions (replicates, c, c), contributions."""
+
+    values: Floats
+    confusions: Floats
+    contributions: Floats
+    weights: Floats
+
+
+class PointMasses(ABC):
+    """The mass about each of k centres, per replicate, by label and prediction."""
+
+    @abstractmethod
+    def outcome(self, weights: Floats, prior: Floats | None = None) -> Outcome:
+        """Average with these weights of the centres; `prior` are class probabilities to rescale to."""
+
+    @abstractmethod
+    def pairs_about(self) -> Floats:
+        """Return the mean mass of each (label, prediction) about each centre, (k, c, c)."""
+
+    def rows_about(self) -> Floats | None:
+        """Return the mean mass by prediction about each centre, (k, c), where its label is certain; None elsewhere."""
+        return None
+
+    @property
+    @abstractmethod
+    def n_replicates(self) -> int:
+        """Return the number of independent replicates; 1 where exact."""
+
+    @abstractmethod
+    def in_replicates(self, count: int) -> PointMasses:
+        """Return the same masses as `count` replicates: means of blocks of them, or one repeated."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeparateMasses(PointMasses):
+    """Where the label does not depend on the sampled point: mass of each region times law of the label.
+
+    Attributes
+    ----------
+    regions : ndarray of shape (replicates, k, c)
+        Mass about each centre in the region where the classifier says each class.
+    law : ndarray of shape (k, c)
+        Law of the label of each centre.
+    """
+
+    regions: Floats
+    law: Floats
+
+    def outcome(self, weights: Floats, prior: Floats | None = None) -> Outcome:
+        """Average; under a prior the weight of a centre follows the law of its label."""
+        labels = self.law
+        if prior is not None:
+            weights, labels = reweighted(weights, labels, prior)
+        confusions = joint(self.regions, weights, labels)
+        contributions = (self.regions.mean(axis=0) * (1.0 - labels)).sum(axis=1)
+        return Outcome(error_mass(confusions), confusions, contributions, weights)
+
+    def rows_about(self) -> Floats | None:
+        """Return the mean mass of the regions, unless the law of a label is spread."""
+        return np.asarray(self.regions.mean(axis=0)) if (self.law.max(axis=1) == 1).all() else None
+
+    def pairs_about(self) -> Floats:
+        """Return law times mass."""
+        return np.asarray(self.law[:, :, None] * self.regions.mean(axis=0)[:, None, :])
+
+    @property
+    def n_replicates(self) -> int:
+        """Return the number of replicates."""
+        return len(self.regions)
+
+    def in_replicates(self, count: int) -> SeparateMasses:
+        """Return the same masses as `count` replicates."""
+        return SeparateMasses(_blocks(self.regions, count), self.law)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedMasses(PointMasses):
+    """Where the label depends on the sampled point: mass of each (label, prediction), (replicates, k, c, c)."""
+
+    pairs: Floats
+
+    def outcome(self, weights: Floats, prior: Floats | None = None) -> Outcome:
+        """Average; under a prior every pair is multiplied by what its label's class needs."""
+        confusions = np.einsum("k,rkyj->ryj", weights, self.pairs)
+        about = self.pairs.mean(axis=0)
+        if prior is not None:
+            ratio = prior_ratio(prior, class_mass(confusions.mean(axis=0)))
+            confusions = replicates_with_prior(confusions, prior)
+            about = about * ratio[:, None]
+            weights = weights * about.sum(axis=(1, 2))
+        total = about.sum(axis=(1, 2))
+        contributions = np.divide(error_mass(about), total, out=np.zeros_like(total), where=total > 0)
+        return Outcome(error_mass(confusions), confusions, contributions, weights)
+
+    def pairs_about(self) -> Floats:
+        """Return the mean over replicates."""
+        return np.asarray(self.pairs.mean(axis=0))
+
+    @property
+    def n_replicates(self) -> int:
+        """Return the number of replicates."""
+        return len(self.pairs)
+
+    def in_replicates(self, count: int) -> PairedMasses:
+        """Return the same masses as `count` replicates."""
+        return PairedMasses(_blocks(self.pairs, count))
+
+
+def reweighted(weights: Floats, law: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Return the mass of each centre and the law of its label where the classes have these probabilities."""
+    weighted = law * weights[:, None]
+    weighted *= prior_ratio(prior, weighted.sum(axis=0))
+    weights = weighted.sum(axis=1)
+    return weights, np.divide(weighted, weights[:, None], out=law.copy(), where=weights[:, None] > 0)
+
+
+def _blocks(values: Floats, count: int) -> Floats:
+    have = len(values)
+    if have == count:
+        return values
+    if have == 1:
+        return np.broadcast_to(values, (count, *values.shape[1:]))
+    if have % count:
+        raise ValueError(f"{have} replicates cannot be averaged to {count}.")
+    return np.asarray(values.reshape(count, have // count, *values.shape[1:]).mean(axis=1))
 
 
 def joint(region_mass: Floats, weights: Floats, label_law: Floats) -> Floats:

@@ -53,11 +53,6 @@ class Law:
     labels: Floats | LabelPosterior
     class_prior: Floats | None = None
 
-    @property
-    def table(self) -> Floats | None:
-        """Return the laws of the labels where they do not depend on the point; None where they do."""
-        return None if callable(self.labels) else self.labels
-
     def labels_at(self, points: Floats, owners: Ints) -> Floats:
         """Return the law of the label at points drawn from the components `owners`, shape (m, c)."""
         return self.labels(points, owners) if callable(self.labels) else self.labels[owners]
@@ -65,11 +60,9 @@ class Law:
     def over(self, n_classes: int) -> Law:
         """Return the law over more classes, of which the last have no mass."""
         inner = self.labels
-        table = self.table
         prior = None if self.class_prior is None else _padded(self.class_prior, n_classes)
-        if table is not None:
-            return replace(self, labels=_padded(table, n_classes), class_prior=prior)
-        assert callable(inner), "there is no table"
+        if not callable(inner):
+            return replace(self, labels=_padded(inner, n_classes), class_prior=prior)
         return replace(self, labels=lambda points, owners: _padded(inner(points, owners), n_classes), class_prior=prior)
 
     def sample(self, n: int, rng: np.random.Generator, sampler: Sampler) -> tuple[Floats, Ints]:

@@ -187,7 +187,7 @@ def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
         inside = components.centers[members]
         outward = (inside.mean(axis=0) - middle) * per_unit
         position[members] = (inside * per_unit) @ outward
-        along = components.take(members[:1]).in_standard_space(outward * per_unit)
+        along = components.in_standard_space(outward * per_unit)[g]
         if (length := np.linalg.norm(along)) > 0:
             leading[g] = along / length
     return np.lexsort((position, group)), leading

@@ -20,8 +20,7 @@ from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
 from bayes_gresub.estimate.text import NO_SPACE
 from bayes_gresub.laws.confusion import error_mass
-from bayes_gresub.laws.denoised_draws import denoised
-from bayes_gresub.laws.integral import ConfusionDraws, confusion_draws
+from bayes_gresub.laws.denoised_draws import ConfusionDraws, confusion_draws, denoised
 from bayes_gresub.laws.law import Law
 from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures.bayesian_check import check_error
@@ -245,7 +244,7 @@ class Bayesian(Measure):
         fitted = self._fitted()
         if X is not None or y is not None or sample_weight is not None:
             raise ValueError(_NO_CENTERS)
-        seed = self._seed(random_state)
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
         region = decision_region(classifier, self.training_sample, seed)
         mass = self._confusion_draws(region, seed)
         halves = fitted.given_class(mass.halves)
@@ -298,7 +297,7 @@ class Bayesian(Measure):
             For simulated data sets; overrides the measure's own.
         """
         fitted = self._fitted()
-        seed = child(self._seed(random_state), CHECKS)
+        seed = child(seed_sequence(self.random_state if random_state is None else random_state), CHECKS)
         findings = check_model(fitted, seed)
         if classifier is not None:
             estimate = self.error(classifier, random_state=random_state)
@@ -341,7 +340,8 @@ class Bayesian(Measure):
         fitted = self._fitted()
         size = check_whole(n, "n", 1)
         self._need_class_probabilities()
-        rng = np.random.default_rng(child(self._seed(random_state), DRAWS))
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
+        rng = np.random.default_rng(child(seed, DRAWS))
         points, codes = fitted.pairs(rng.integers(fitted.n_draws, size=size), rng)
         return self._restored(points), self.classes_[codes]
 
@@ -349,7 +349,7 @@ class Bayesian(Measure):
         """Return the posterior predictive mean of `loss(X, y)`, from eight pairs for every posterior draw."""
         fitted = self._fitted()
         self._need_class_probabilities()
-        seed = child(self._seed(random_state), DRAWS)
+        seed = child(seed_sequence(self.random_state if random_state is None else random_state), DRAWS)
         values = np.zeros(fitted.n_draws)
         for r in range(_REPLICATES):
             points, codes = fitted.pairs(np.arange(fitted.n_draws), np.random.default_rng(child(seed, r)))

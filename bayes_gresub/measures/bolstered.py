@@ -27,15 +27,12 @@ class KernelMeasure(Measure):
 
     def _kernels(self, at: Sample) -> Components:
         """Return the kernels about points, clipped to the bounds."""
-        codes = at.known_codes(type(self).__name__)
-        components = self.kernel_.components(at.features, codes, at is self.training_sample)
-        limits = self._limits(at.features)
-        return components if limits is None else replace(components, bounds=limits)
+        at.need_labels(type(self).__name__)
+        components = self.kernel_.components(at.features, at.codes, at is self._sample)
+        return components if self.bounds is None else replace(components, bounds=self._limits(at.features))
 
-    def _limits(self, features: Floats) -> tuple[Floats, Floats] | None:
+    def _limits(self, features: Floats) -> tuple[Floats, Floats]:
         """Return the least and greatest value of each feature, within which the features must lie."""
-        if self.bounds is None:
-            return None
         try:
             low, high = (np.asarray(one, dtype=float) for one in self.bounds)
             limits = [np.broadcast_to(one.ravel() if one.ndim else one, features.shape[1]) for one in (low, high)]
@@ -130,13 +127,9 @@ class Bolstered(KernelMeasure):
         self.class_prior = class_prior
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.semi, bool | np.bool_):
-            raise ValueError(f"semi must be True or False; got {self.semi!r}.")
-
     def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
-        self._limits(sample.features)
+        if self.bounds is not None:
+            self._limits(sample.features)
         self.kernel_ = fitted_kernel(self.kernel, sample, seed)
 
     def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
@@ -150,7 +143,7 @@ class Bolstered(KernelMeasure):
                     "smoothed. Pass classifier=..., or use semi=False."
                 )
             components = components.stilled(region.center_labels != at.codes)
-        return Law(components, at.weights, np.eye(at.n_classes)[at.codes], self._known_prior())
+        return Law(components, at.weights, np.eye(len(self.classes_))[at.codes], self._prior)
 
 
 def fitted_kernel(kernel: Kernel | None, sample: Sample, seed: np.random.SeedSequence) -> Kernel:

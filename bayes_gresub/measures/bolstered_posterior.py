@@ -84,7 +84,8 @@ class BolsteredPosterior(KernelMeasure):
         self.random_state = random_state
 
     def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
-        self._limits(sample.features)
+        if self.bounds is not None:
+            self._limits(sample.features)
         kernel = fitted_kernel(self.kernel, sample, seed)
         posterior = fitted_posterior(self.posterior, sample, seed)
         self.kernel_, self.posterior_ = kernel, posterior
@@ -102,4 +103,4 @@ class BolsteredPosterior(KernelMeasure):
             probabilities = self.posterior_.sampled_proba(self._restored(points), trained_on)
             return over_classes(probabilities, self.posterior_, training.classes)
 
-        return Law(self._kernels(at), at.weights, labels, self._known_prior())
+        return Law(self._kernels(at), at.weights, labels, self._prior)

@@ -17,7 +17,7 @@ from bayes_gresub.data.arrays import Floats, Labels
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import DRAWS, Seed, child, seed_sequence
-from bayes_gresub.data.validation import check_jobs, check_sampling, check_seed, check_whole
+from bayes_gresub.data.validation import check_settings, check_whole
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import (
     NO_INTERVAL,
@@ -27,8 +27,7 @@ from bayes_gresub.estimate.error_estimate import (
 )
 from bayes_gresub.estimate.text import NO_SPACE
 from bayes_gresub.laws.components import Components
-from bayes_gresub.laws.confusion import standard_error
-from bayes_gresub.laws.integral import Confusion, confusions_at_scales
+from bayes_gresub.laws.confusion import Confusion, confusions_at_scales, standard_error
 from bayes_gresub.laws.law import Law
 from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.regions.region import Region, decision_region
@@ -64,6 +63,7 @@ class Measure(BaseEstimator, ABC):
     n_points: int = 1
     tol: float | None = None
     n_jobs: int | None = None
+    semi: bool = False
 
     moves_points = False
     """Whether the law on x is more than the points themselves, so that a classifier is needed elsewhere too."""
@@ -97,19 +97,19 @@ class Measure(BaseEstimator, ABC):
         self
         """
         self._check_parameters()
-        sample = read_sample(X, y, sample_weight)
-        if self.class_prior is not None:
-            read_class_prior(self.class_prior, sample.classes)
-        return self.fit_sample(sample, seed_sequence(self.random_state))
+        return self.fit_sample(read_sample(X, y, sample_weight), seed_sequence(self.random_state))
 
     def fit_sample(self, sample: Sample, seed: np.random.SeedSequence) -> Self:
         """Learn the measure from a validated sample, or a part of one, which may then lack some of its classes."""
+        if self.class_prior is not None:
+            read_class_prior(self.class_prior, sample.classes)
         self._fit(sample, seed)
         self._remember(sample)
         return self
 
     def _remember(self, sample: Sample) -> None:
         self._sample = sample
+        self._prior = None if self.class_prior is None else read_class_prior(self.class_prior, sample.classes)
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
 
@@ -193,7 +193,10 @@ class Measure(BaseEstimator, ABC):
         `in_part` says that the classifier was just trained on part of a sample that was checked as a whole.
         """
         region = decision_region(classifier, at, seed, self.moves_points, in_part)
-        law, sampler = self.law(at, region), self._sampler(seed)
+        law = self.law(at, region)
+        if len(region.classes) > len(self.classes_):
+            law = law.over(len(region.classes))
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
         return confusions_at_scales(law, region, sampler, scales, region.center_labels), region
 
     def components(self, classifier: Any) -> Components:
@@ -208,7 +211,7 @@ class Measure(BaseEstimator, ABC):
         >>> laws.centers.tolist(), laws.feature_deviations()[laws.group].tolist()
         ([[0.0], [1.0], [2.0], [4.0]], [[2.0], [2.0], [4.0], [4.0]])
         """
-        return self._law_for(classifier, self._seed(None)).components
+        return self._law_for(classifier, seed_sequence(self.random_state)).components
 
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
         """Draw n independent pairs (x, y) from the measure, x in the form of the training features.
@@ -218,9 +221,10 @@ class Measure(BaseEstimator, ABC):
         training = self.training_sample
         size = check_whole(n, "n", 1)
         self._need_class_probabilities()
-        seed = self._seed(random_state)
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
         rng = np.random.default_rng(child(seed, DRAWS))
-        points, codes = self._law_for(classifier, seed).sample(size, rng, self._sampler(seed))
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
+        points, codes = self._law_for(classifier, seed).sample(size, rng, sampler)
         return self._restored(points), training.classes[codes]
 
     def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
@@ -237,12 +241,13 @@ class Measure(BaseEstimator, ABC):
         """
         training = self.training_sample
         self._need_class_probabilities()
-        seed = self._seed(random_state)
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
 
         def of_points(points: Floats, code: int) -> Floats:
             return checked_losses(loss, self._restored(points), np.full(len(points), training.classes[code]))
 
-        values = self._law_for(classifier, seed).expectation(of_points, self._sampler(seed))
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
+        values = self._law_for(classifier, seed).expectation(of_points, sampler)
         return MeasuredValue(float(values.mean()), standard_error(values))
 
     def probability(self, event: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
@@ -273,16 +278,17 @@ class Measure(BaseEstimator, ABC):
         random_state: Seed,
     ) -> list[ErrorEstimate]:
         started = perf_counter()
-        at, seed = self._points(X, y, sample_weight), self._seed(random_state)
+        at = self._centers(X, y, sample_weight)
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
         confusions, region = self.confusions(classifier, at, seed, scales)
-        posterior = self._posterior(region, seed) if at is self.training_sample else {}
+        posterior = self._posterior(region, seed) if self.has_draws and at is self._sample else {}
         seconds = perf_counter() - started
         return [
             self._estimate(mass, scale, at, region, seconds, posterior)
             for mass, scale in zip(confusions, scales, strict=True)
         ]
 
-    def _points(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Sample:
+    def _centers(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Sample:
         """Return the points to centre at: those given, or the training points."""
         if X is not None:
             return self.training_sample.others(X, y, sample_weight)
@@ -305,7 +311,7 @@ class Measure(BaseEstimator, ABC):
                 exact=mass.exact,
                 space=self.space,
                 n_predicted=len(at.features) + mass.n_predicted,
-                n_replicates=mass.masses.n_replicates,
+                n_replicates=len(outcome.values),
                 seconds=seconds,
             ),
             replicate_values=outcome.values,
@@ -333,13 +339,6 @@ class Measure(BaseEstimator, ABC):
             return self.law()
         return self.law(region=decision_region(classifier, self.training_sample, seed, self.moves_points))
 
-    def _sampler(self, seed: np.random.SeedSequence) -> Sampler:
-        return Sampler(seed, self.n_points, self.tol, self.n_jobs)
-
-    def _known_prior(self) -> Floats | None:
-        """Return the class prior, or None where there is none."""
-        return None if self.class_prior is None else read_class_prior(self.class_prior, self.training_sample.classes)
-
     def _need_class_probabilities(self) -> None:
         if self.sampling == "separate" and self.class_prior is None:
             raise ValueError(
@@ -351,16 +350,15 @@ class Measure(BaseEstimator, ABC):
         form = self.training_sample.format
         return (form if self.moves_points else form.unmoved()).restore(points, form.feature_names)
 
-    def _seed(self, random_state: Seed) -> np.random.SeedSequence:
-        return seed_sequence(self.random_state if random_state is None else random_state)
-
     def _check_parameters(self) -> None:
-        check_sampling(self.sampling)
-        check_seed(self.random_state)
-        check_whole(self.n_points, "n_points", 1)
-        check_jobs(self.n_jobs)
-        if self.tol is not None and not (isinstance(self.tol, int | float | np.number) and self.tol > 0):
-            raise ValueError(f"tol must be positive or None; got {self.tol!r}.")
+        check_settings(
+            sampling=self.sampling,
+            random_state=self.random_state,
+            n_points=self.n_points,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            semi=self.semi,
+        )
 
 
 def checked_losses(loss: PointFunction, X: Any, y: Labels) -> Floats:

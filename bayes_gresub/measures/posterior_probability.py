@@ -14,8 +14,9 @@ from bayes_gresub.data.sample import Sample, encode_labels
 from bayes_gresub.data.seeds import POSTERIOR, Seed, child
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.laws.components import Components
-from bayes_gresub.laws.integral import confusion_draws
+from bayes_gresub.laws.denoised_draws import confusion_draws
 from bayes_gresub.laws.law import Law
+from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures.error_draws import ErrorDraws
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.posteriors import KNN, Posterior, as_posterior
@@ -105,7 +106,7 @@ class PosteriorProbability(Measure):
         else:
             probabilities = self.posterior_.predict_proba(self._restored(at.features))
         labels = over_classes(probabilities, self.posterior_, at.classes)
-        return Law(Components.points(at.features), at.weights, labels, self._known_prior())
+        return Law(Components.points(at.features), at.weights, labels, self._prior)
 
     def law_draws(self, seed: np.random.SeedSequence) -> Iterator[Law]:
         """Yield joint draws of the probabilities at the training points, with weights of the Bayesian bootstrap."""
@@ -117,14 +118,14 @@ class PosteriorProbability(Measure):
             weights /= weights.sum(axis=1, keepdims=True)
             flat = over_classes(block.reshape(-1, block.shape[2]), self.posterior_, sample.classes)
             labels = flat.reshape(len(block), n, -1)
-            yield Law(Components.points(sample.features), weights, labels, self._known_prior())
+            yield Law(Components.points(sample.features), weights, labels, self._prior)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole(self.draws, "draws", 10)
 
     def _posterior(self, region: Region, seed: np.random.SeedSequence) -> dict[str, Any]:
-        sampler = self._sampler(seed)
+        sampler = Sampler(seed)
         blocks = [confusion_draws(law, region, sampler, region.center_labels).halves[0] for law in self.law_draws(seed)]
         if not blocks:
             return {}

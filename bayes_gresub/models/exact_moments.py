@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.regions.shapes import Linear
+from bayes_gresub.laws.halfspace import HalfSpace
 
 _DROP = 41.0  # Integrals are cut off where the integrand has fallen by exp(-_DROP).
 _FARTHEST = 300.0  # Integrals from there on count as 0; the squared cosh is still in range.
@@ -64,7 +64,7 @@ class ClassMoments:
 
 
 def normal_inverse_wishart_moments(
-    boundary: Linear, means: ArrayLike, strengths: ArrayLike, dofs: ArrayLike, scales: ArrayLike, *, shared: bool
+    boundary: HalfSpace, means: ArrayLike, strengths: ArrayLike, dofs: ArrayLike, scales: ArrayLike, *, shared: bool
 ) -> ClassMoments | None:
     r"""Return the moments of the masses on both sides of a hyperplane; None where there is no closed form.
 
@@ -81,7 +81,7 @@ def normal_inverse_wishart_moments(
 
     Parameters
     ----------
-    boundary : Linear
+    boundary : HalfSpace
     means, strengths : array-like of shape (c, d) and (c,)
     dofs : array-like of shape (c,) or (1,), or with a last axis d for variances per feature
     scales : array-like of shape (c, d, d), (c, d) or (c,)
@@ -95,7 +95,7 @@ def normal_inverse_wishart_moments(
 
     Examples
     --------
-    >>> side, means, scale = Linear(np.array([1.0, 0.0]), 0.0), [[-1, 0], [1, 0]], 9 * np.eye(2)
+    >>> side, means, scale = HalfSpace(np.array([1.0, 0.0]), 0.0), [[-1, 0], [1, 0]], 9 * np.eye(2)
     >>> moments = normal_inverse_wishart_moments(side, means, [10, 10], [12], [scale], shared=True)
     >>> errors, covariance = moments.errors([0, 1])
     >>> errors.round(4).tolist(), np.sqrt(np.diag(covariance)).round(4).tolist()

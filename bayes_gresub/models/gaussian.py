@@ -11,6 +11,7 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.data.validation import warn_user
+from bayes_gresub.laws.halfspace import HalfSpace
 from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_fit import gaussian_null
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
@@ -32,7 +33,6 @@ from bayes_gresub.models.pymc_models import gaussian_density
 from bayes_gresub.models.whitening import HierarchicalNumbers, gaussian_inputs
 from bayes_gresub.progress import ticking
 from bayes_gresub.regions.region import Region
-from bayes_gresub.regions.shapes import Linear
 
 MOST_FEATURES = 50
 """Features up to which NUTS samples full covariance matrices."""
@@ -169,7 +169,7 @@ class GaussianPosterior(ClassPosterior):
 
     def moments(self, region: Region) -> tuple[ClassMoments, Ints] | None:
         """Return the moments under a fixed prior at a linear boundary (none for diagonal covariances)."""
-        if self.law is None or not isinstance(region.geometry, Linear):
+        if self.law is None or not isinstance(region.geometry, HalfSpace):
             return None
         found = normal_inverse_wishart_moments(
             region.geometry,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
-from bayes_gresub.data.seeds import Seed
+from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import (
     NO_INTERVAL,
@@ -20,10 +20,9 @@ from bayes_gresub.estimate.error_estimate import (
     ErrorEstimate,
 )
 from bayes_gresub.kernels import Kernel
-from bayes_gresub.laws.confusion import standard_error
+from bayes_gresub.laws.confusion import region_mass, reweighted, standard_error
 from bayes_gresub.laws.law import Law
-from bayes_gresub.laws.point_masses import error_given_law, reweighted
-from bayes_gresub.laws.region_mass import region_mass
+from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures import Bolstered, PosteriorProbability
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.region import Region, decision_region
@@ -105,23 +104,25 @@ class ProductForm(Measure):
     ) -> ErrorEstimate:
         """Return the mean of the products; parameters as in `Measure.error`."""
         started = perf_counter()
-        at, seed = self._points(X, y, sample_weight), self._seed(random_state)
+        at = self._centers(X, y, sample_weight)
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
         region = decision_region(classifier, at, seed)
         kernels = self._bolstered.law(at, region).over(region.n_classes)
         smoothed = self._smoothed_labels.law(at, region).over(region.n_classes)
         everyone = np.arange(len(at.codes))
         labels = kernels.labels_at(at.features, everyone)
         predicted = np.eye(region.n_classes)[region.center_labels]
-        doubt = error_given_law(predicted, smoothed.labels_at(at.features, everyone))
-        weights, _ = reweighted(kernels.weights, labels, kernels.class_prior)
+        doubt = _error_given_label(predicted, smoothed.labels_at(at.features, everyone))
+        weights = kernels.weights
+        if kernels.class_prior is not None:
+            weights, _ = reweighted(weights, labels, kernels.class_prior)
 
         def spread(values: Floats) -> float:
-            return max(standard_error(errors) for errors in (error_given_law(values, labels) * doubt) @ weights)
+            return max(standard_error(errors) for errors in (_error_given_label(values, labels) * doubt) @ weights)
 
-        mass = region_mass(
-            kernels.components, region, self._sampler(seed), center_labels=region.center_labels, spread=spread
-        )
-        products = error_given_law(mass.values[0], labels) * doubt
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
+        mass = region_mass(kernels.components, region, sampler, center_labels=region.center_labels, spread=spread)
+        products = _error_given_label(mass.values[0], labels) * doubt
         return ErrorEstimate(
             classes=region.classes,
             estimand=THIS_CLASSIFIER,
@@ -148,3 +149,8 @@ class ProductForm(Measure):
         smoothed_labels = PosteriorProbability(self.posterior, **given).fit_sample(sample, seed)
         self._bolstered, self._smoothed_labels = bolstered, smoothed_labels
         self.kernel_, self.posterior_ = bolstered.kernel_, smoothed_labels.posterior_
+
+
+def _error_given_label(region_mass: Floats, labels: Floats) -> Floats:
+    """Return the error mass of each component whose label has this law: sum over j of mass_j (1 - label_j)."""
+    return np.asarray((region_mass * (1.0 - labels)).sum(axis=-1))

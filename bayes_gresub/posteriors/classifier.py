@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import encode_labels
 from bayes_gresub.data.seeds import POSTERIOR, Seed, child, seed_sequence
+from bayes_gresub.data.validation import warn_user
 from bayes_gresub.posteriors.posterior import Posterior
 from bayes_gresub.posteriors.temperature import best_temperature, scaled
 from bayes_gresub.regions.training import trained, weight_argument
@@ -136,11 +136,9 @@ class ClassifierPosterior(Posterior):
         """Warn where a frozen estimator is the classifier that is judged: it would confirm itself."""
         model = self.estimator.estimator if self._frozen else None
         if model is not None and (classifier is model or getattr(classifier, "estimator", None) is model):
-            warnings.warn(
+            warn_user(
                 "the posterior is the classifier being judged: its own probabilities confirm its predictions, and "
-                "the estimate is too low. Use another model, or an unfrozen one, which is refitted out of fold.",
-                UserWarning,
-                stacklevel=5,
+                "the estimate is too low. Use another model, or an unfrozen one, which is refitted out of fold."
             )
 
     def _check_estimator(self, counts: Ints, weighted: bool) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import read_features, read_sample
 from bayes_gresub.data.seeds import Seed
-from bayes_gresub.data.units import describe_space, feature_scale, pooled_deviation, to_units
+from bayes_gresub.data.units import SPACES, pooled_deviation, standardized, to_units
 from bayes_gresub.posteriors.posterior import Posterior
 from bayes_gresub.regions.neighbors import NeighborVotes
 
@@ -62,7 +62,7 @@ class KNN(Posterior):
             )
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
-        scale = feature_scale(sample.features, sample.codes, self.standardize)
+        _, scale = standardized(sample.features, sample.codes, self.standardize)
         # A feature without spread in the classes may still tell them apart.
         total = pooled_deviation(sample.features, np.zeros_like(sample.codes)) if not scale.all() else scale
         self.feature_scale_ = np.where(scale > 0, scale, total)
@@ -78,7 +78,7 @@ class KNN(Posterior):
     @property
     def space(self) -> str:
         """Return in words the space that distances are measured in."""
-        return describe_space(self.standardize)
+        return SPACES[self.standardize]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the share of votes at the rows of X, shape (m, c)."""

@@ -13,7 +13,7 @@ from bayes_gresub.data.arrays import Floats, Ints, Labels
 from bayes_gresub.data.sample import InputFormat, Sample, encode_labels
 from bayes_gresub.data.seeds import PROBES, child
 from bayes_gresub.laws.components import Components
-from bayes_gresub.laws.region_mass import ExactMass
+from bayes_gresub.laws.confusion import ExactMass
 from bayes_gresub.regions.geometry import geometry, own_classes
 from bayes_gresub.regions.shapes import Geometry, Tree
 
@@ -65,7 +65,7 @@ class Region:
         formula = self.geometry.mass(components, scales)
         if formula is None:
             return None
-        values = np.zeros((*formula.values.shape[:2], self.n_classes))
+        values = np.zeros((*formula.values.shape[:2], len(self.classes)))
         values[..., self.codes_of_own] = formula.values
         return ExactMass(values, formula.method)
 
@@ -117,12 +117,10 @@ def decision_region(
     """
     check_predict(classifier)
     form, points = sample.format, sample.features
-    _check_features(classifier, form)
-    known = _known_classes(classifier, sample.classes, in_part)
-    own = own_classes(classifier)
-    codes_of_own = np.arange(len(known)) if own is None else encode_labels(own, known, "classes_", "")
+    names = _feature_names(classifier, form)
+    known, codes_of_own = _known_classes(classifier, sample.classes, in_part)
     seen = form if with_geometry else form.unmoved()
-    region = Region(classifier, known, seen, _names_for(classifier, form), None, codes_of_own, _NOWHERE)
+    region = Region(classifier, known, seen, names, None, codes_of_own, _NOWHERE)
     shape = geometry(classifier)
     probe = with_geometry and shape is not None
     probes = np.concatenate([points, _random_points(points, seed)]) if probe else points
@@ -174,37 +172,36 @@ def check_predict(classifier: Any) -> None:
         )
 
 
-def _check_features(classifier: Any, form: InputFormat) -> None:
-    expected = getattr(classifier, "n_features_in_", None)
-    if expected is not None and len(form.shape) == 1 and expected != form.n_features:
-        raise ValueError(
-            f"the classifier and the measure must see the same features; the classifier was trained on {expected} "
-            f"features, X has {form.n_features}. Put the feature selection into the classifier's Pipeline."
-        )
+def _known_classes(classifier: Any, classes: Labels, in_part: bool) -> tuple[Labels, Ints]:
+    """Return the classes of the data and then those that only the classifier knows, and where its own stand in them.
 
-
-def _known_classes(classifier: Any, classes: Labels, in_part: bool) -> Labels:
-    """Return the classes of the data, which the classifier must know, and then those that only it knows."""
+    It must know the classes of the data, unless it was trained on a part of them.
+    """
     own = own_classes(classifier)
-    if own is None:
-        return classes
-    if in_part:
-        others = own[~np.isin(own, classes)]
-        return np.concatenate([classes, others]) if len(others) else classes
-    remedy = "The classifier was trained without these classes and cannot predict them; was y encoded before training?"
-    known = encode_labels(classes, own, "labels in y", remedy)
-    others = np.delete(own, known)
-    return np.concatenate([classes, others]) if len(others) else classes
+    if own is None or (own.dtype == classes.dtype and np.array_equal(own, classes)):
+        return classes, np.arange(len(classes))
+    if not in_part:
+        remedy = "The classifier was trained without these classes and cannot predict them; was y encoded before?"
+        encode_labels(classes, own, "labels in y", remedy)
+    others = own[~np.isin(own, classes)]
+    known = np.concatenate([classes, others]) if len(others) else classes
+    return known, encode_labels(own, known, "classes_", "")
 
 
-def _names_for(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:
-    """Return the column names to hand to the classifier: those it was trained with.
+def _feature_names(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:
+    """Return the column names to hand to the classifier, those it was trained with; raise where features differ.
 
     A classifier that does not say what it was trained with gets the form that the measure was fitted with.
     """
+    expected = getattr(classifier, "n_features_in_", None)
+    if expected is not None and len(form.shape) == 1 and expected != form.shape[0]:
+        raise ValueError(
+            f"the classifier and the measure must see the same features; the classifier was trained on {expected} "
+            f"features, X has {form.shape[0]}. Put the feature selection into the classifier's Pipeline."
+        )
     trained = getattr(classifier, "feature_names_in_", None)
     if trained is None:
-        return None if hasattr(classifier, "n_features_in_") else form.feature_names
+        return None if expected is not None else form.feature_names
     names = tuple(trained)
     if form.feature_names is not None and form.feature_names != names:
         raise ValueError(

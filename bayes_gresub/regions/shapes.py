@@ -1,4 +1,4 @@
-"""Shapes of decision regions: half-spaces, trees, kernel machines, neighbours. Whose they are, geometry.py says."""
+"""Shapes of decision regions: trees, kernel machines, neighbours; half-spaces are laws/halfspace.py."""
 
 from __future__ import annotations
 
@@ -11,40 +11,11 @@ from numpy.typing import NDArray
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.laws.components import Components
-from bayes_gresub.laws.halfspace import linear_mass, linear_method
-from bayes_gresub.laws.region_mass import ExactMass
+from bayes_gresub.laws.confusion import ExactMass
+from bayes_gresub.laws.halfspace import HalfSpace
 from bayes_gresub.laws.tree import TREE_METHOD, recursion_applies, tree_mass, with_independent_coordinates
 from bayes_gresub.regions.affine import AffineMap
 from bayes_gresub.regions.neighbors import CHUNK_ELEMENTS, MIN_ROWS, NeighborVotes
-
-
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """Class 1 where a'x + b > 0, class 0 elsewhere."""
-
-    normal: Floats
-    offset: float
-
-    def scores(self, points: Floats) -> Floats:
-        """Return a'x + b."""
-        return points @ self.normal + self.offset
-
-    def labels(self, points: Floats) -> Ints:
-        """Return 0 or 1 per point."""
-        return (self.scores(points) > 0).astype(np.intp)
-
-    def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
-        """Return where rounding decides the label."""
-        size = np.abs(points) @ np.abs(self.normal) + np.abs(self.offset)
-        return np.asarray(np.abs(self.scores(points)) <= rtol * size)
-
-    def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
-        """Return the mass of both sides."""
-        return ExactMass(linear_mass(components, self, scales), linear_method(components))
-
-    def after(self, step: AffineMap) -> Linear:
-        """Return the geometry in the space before `step`."""
-        return Linear(step.pull_back(self.normal), float(self.offset + self.normal @ step.offset))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,4 +176,4 @@ class Neighbors:
         return replace(self, before=step.then(self.before))
 
 
-Geometry = Linear | Tree | KernelMachine | Neighbors
+Geometry = HalfSpace | Tree | KernelMachine | Neighbors

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.seeds import Seed, seed_sequence
-from bayes_gresub.data.validation import check_seed
+from bayes_gresub.data.validation import check_settings
 from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
 from bayes_gresub.estimate.intervals import BinomialSupport, BoundedMeanSupport, Support
 from bayes_gresub.measures import Empirical
@@ -83,7 +83,7 @@ class TestSet(BaseEstimator):
                 f"measure must be one that can be centred at test points, such as Empirical() or Bolstered(); got "
                 f"{measure!r}."
             )
-        check_seed(self.random_state)
+        check_settings(random_state=self.random_state)
         learned = hasattr(measure, "classes_")
         seed = self.random_state if random_state is None else random_state
         if learned:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from bayes_gresub.data.arrays import Floats, Ints, Labels
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import PARTS, RULES, child
-from bayes_gresub.laws.point_masses import PointMasses
+from bayes_gresub.laws.confusion import PointMasses
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.training import trained

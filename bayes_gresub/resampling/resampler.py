@@ -17,7 +17,7 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
-from bayes_gresub.data.validation import check_jobs, check_sampling, check_seed
+from bayes_gresub.data.validation import check_settings
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.intervals import Support
@@ -283,7 +283,6 @@ class Resampler(BaseEstimator, ABC):
         return Empirical() if self.measure is None else self.measure
 
     def _check_parameters(self) -> None:
-        check_sampling(self.sampling)
         self._check_common()
         measure = self._measure()
         if isinstance(measure, type) or not isinstance(measure, Measure) or not measure.is_centred:
@@ -301,10 +300,9 @@ class Resampler(BaseEstimator, ABC):
 
     def _check_common(self) -> None:
         """Raise unless the parameters that every resampler has are right."""
-        check_jobs(self.n_jobs)
-        check_seed(self.random_state)
-        if self.progress not in (None, True, False):
-            raise ValueError(f"progress must be True, False or None; got {self.progress!r}.")
+        check_settings(
+            sampling=self.sampling, n_jobs=self.n_jobs, random_state=self.random_state, progress=self.progress
+        )
 
     def _begun(self) -> Run:
         if not hasattr(self, "_run"):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.laws.confusion import error_mass, joint
-from bayes_gresub.laws.point_masses import SeparateMasses
+from bayes_gresub.laws.confusion import SeparateMasses, error_mass, joint
 from bayes_gresub.resampling.refit import Judgement
 from bayes_gresub.resampling.resampler import same_classes
 

@@ -15,7 +15,7 @@ from bayes_gresub import Bolstered
 from bayes_gresub.data.sample import Sample, read_features
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
 from bayes_gresub.laws.components import Components, StudentT, UnitBall
-from bayes_gresub.laws.region_mass import region_mass
+from bayes_gresub.laws.confusion import region_mass
 from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.regions.region import decision_region
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
+from bayes_gresub.laws.halfspace import HalfSpace
 from bayes_gresub.models.exact_moments import (
     ClassMoments,
     bivariate_t_cdf,
@@ -20,10 +21,9 @@ from bayes_gresub.models.exact_moments import (
     normal_inverse_wishart_moments,
     overall_moments,
 )
-from bayes_gresub.regions.shapes import Linear
 
 N_DRAWS = 60_000
-BOUNDARY = Linear(np.array([0.8, -0.5, 1.7]), 0.3)
+BOUNDARY = HalfSpace(np.array([0.8, -0.5, 1.7]), 0.3)
 MEANS = np.array([[-1.0, 0.4, -0.6], [0.5, -0.2, 0.9], [0.3, 0.1, -0.4]])
 STRENGTHS = np.array([3.0, 8.5, 1.5])
 DOFS = np.array([5.5, 9.0, 7.25])
@@ -202,7 +202,7 @@ class TestHyperplane:
 
     def test_diagonal_covariances_agree_with_draws_across_one_feature(self):
         rng = np.random.default_rng(5)
-        boundary = Linear(np.array([0.0, -2.0, 0.0]), 0.3)
+        boundary = HalfSpace(np.array([0.0, -2.0, 0.0]), 0.3)
         dofs, scales = np.array([[3.0, 5.0, 7.0]] * 3) + DOFS[:, None], np.array([[1.0, 2.0, 3.0]] * 3) * DOFS[:, None]
         moments = normal_inverse_wishart_moments(boundary, MEANS, STRENGTHS, dofs, scales, shared=False)
         deviation = np.sqrt(scales / rng.chisquare(dofs, size=(N_DRAWS, 3, 3)))
@@ -213,7 +213,7 @@ class TestHyperplane:
         assert normal_inverse_wishart_moments(BOUNDARY, MEANS, STRENGTHS, DOFS, np.ones((3, 3)), shared=False) is None
 
     def test_one_dimension_is_the_same_in_every_structure(self):
-        boundary, means = Linear(np.array([1.5]), -0.2), MEANS[:, :1]
+        boundary, means = HalfSpace(np.array([1.5]), -0.2), MEANS[:, :1]
         full, diagonal, spherical = (
             normal_inverse_wishart_moments(boundary, means, STRENGTHS, DOFS, DOFS.reshape(shape), shared=False)
             for shape in ((3, 1, 1), (3, 1), (3,))
@@ -237,14 +237,14 @@ class TestHyperplane:
         k, v = 1e6, 4e6
         for h in (0.5, 2.0, -4.0):
             moments = normal_inverse_wishart_moments(
-                Linear(np.array([1.0]), h), [[0.0]], [k], [v], [[[v]]], shared=False
+                HalfSpace(np.array([1.0]), h), [[0.0]], [k], [v], [[[v]]], shared=False
             )
             linear = stats.norm.pdf(h) ** 2 * (1 / k + h * h / (2 * v))
             assert moments.covariance[0, 1, 0, 1] == pytest.approx(linear, rel=1e-4)
 
     def test_tiny_errors_keep_their_digits(self):
         moments = normal_inverse_wishart_moments(
-            Linear(np.array([1.0]), 0.0), [[-9.0], [9.0]], [20, 20], [60.0], [[[60.0]]], shared=True
+            HalfSpace(np.array([1.0]), 0.0), [[-9.0], [9.0]], [20, 20], [60.0], [[[60.0]]], shared=True
         )
         errors, covariance = moments.errors([0, 1])
         h = -9.0 / np.sqrt(1.05)
@@ -286,7 +286,7 @@ class TestHyperplane:
         here = normal_inverse_wishart_moments(BOUNDARY, MEANS, STRENGTHS, dofs, scales, shared=shared)
         normal = np.linalg.solve(matrix.T, BOUNDARY.normal)
         there = normal_inverse_wishart_moments(
-            Linear(normal, BOUNDARY.offset - normal @ shift),
+            HalfSpace(normal, BOUNDARY.offset - normal @ shift),
             MEANS @ matrix.T + shift,
             STRENGTHS,
             dofs,
@@ -300,13 +300,13 @@ class TestHyperplane:
     def test_does_not_depend_on_the_length_of_the_normal(self, factor):
         scales = scale_matrices()
         here = normal_inverse_wishart_moments(BOUNDARY, MEANS, STRENGTHS, DOFS, scales, shared=False)
-        longer = Linear(BOUNDARY.normal * factor, BOUNDARY.offset * factor)
+        longer = HalfSpace(BOUNDARY.normal * factor, BOUNDARY.offset * factor)
         there = normal_inverse_wishart_moments(longer, MEANS, STRENGTHS, DOFS, scales, shared=False)
         np.testing.assert_allclose(there.first, here.first, rtol=1e-13)
         np.testing.assert_allclose(there.covariance, here.covariance, rtol=1e-12)
 
     def test_without_spread_a_class_goes_by_its_mean(self):
-        boundary = Linear(np.array([0.0, 0.0, 0.0]), 1.0)
+        boundary = HalfSpace(np.array([0.0, 0.0, 0.0]), 1.0)
         moments = normal_inverse_wishart_moments(boundary, MEANS, STRENGTHS, DOFS, scale_matrices(), shared=False)
         assert moments.first.tolist() == [[0.0, 1.0]] * 3
         assert not moments.covariance.any()
