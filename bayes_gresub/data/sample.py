@@ -118,22 +118,12 @@ class Sample:
         """Return the names of the columns, where they have any."""
         return self.format.feature_names
 
-    def need_labels(self, owner: str) -> None:
-        """Raise where the points came without labels, which `owner` needs."""
-        if len(self.codes) and self.codes[0] == NO_LABEL:
-            raise ValueError(
-                f"{owner} needs the labels of the points it is centred at; got X without y. Pass y, or use "
-                "PosteriorProbability, which does without."
-            )
-
     def of_class(self, code: int) -> Floats:
         """Return the points of one class."""
         return np.asarray(self.features[self.codes == code])
 
     def at_given_rows(self, values: Floats) -> Floats:
         """Return one value per row that was given, 0 at those of weight zero."""
-        if len(self.rows) == self.n_given:
-            return values
         whole = np.zeros(self.n_given)
         whole[self.rows] = values
         return whole

@@ -66,7 +66,8 @@ class DiagonalGaussian(Kernel):
             raise ValueError(f"ties must be 'different' or 'zero'; got {self.ties!r}.")
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
-        groups = self._each_class(units, codes)
+        self._refuse_single_points(codes)
+        groups = [units[codes == code] for code in range(len(self.classes_))]
         return np.stack([nearest_values(group, self.ties) for group in groups]) / ndtri(0.75)
 
     def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:

@@ -63,7 +63,8 @@ class FullGaussian(Kernel):
         return [(), (d, d)]
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
-        groups = self._each_class(units, codes)
+        self._refuse_single_points(codes)
+        groups = [units[codes == code] for code in range(len(self.classes_))]
         widths, errors = [], []
         for j, (group, factor) in enumerate(zip(groups, self.factors_, strict=True)):
             moving = factor.any(axis=1) & (self.feature_scale_ > 0)
@@ -93,7 +94,9 @@ class FullGaussian(Kernel):
             return
         self.factors_ = np.zeros((c, d, d))
         remedy = "give the covariance" if self.width is not None else "give the width and covariance"
-        for code, group in enumerate(self._each_class(units, codes, remedy)):
+        self._refuse_single_points(codes, remedy)
+        for code in range(c):
+            group = units[codes == code]
             # A feature constant in the class keeps width 0 whatever the shrinkage.
             moving = np.ptp(group, axis=0) > 0
             if moving.any():

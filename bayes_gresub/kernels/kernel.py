@@ -74,6 +74,8 @@ class Kernel(BaseEstimator, ABC):
         units, self.feature_scale_ = standardized(features, codes, self.standardize)
         self.width_std_error_ = np.zeros(len(classes))
         given = None if self.width is None else self._given_width(features.shape[1])
+        if given is None and np.bincount(codes, minlength=len(classes)).min() < 2 and not self.has_shape:
+            self._refuse_single_points(codes)
         if self.has_shape:
             self._learn_shape(units, codes, given)
         self.widths_ = self._learn(units, codes, seed) if given is None else given
@@ -177,20 +179,17 @@ class Kernel(BaseEstimator, ABC):
 
     def _nearest_distances(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> tuple[Floats, Floats]:
         """Return the mean nearest-neighbour distance in each class and its standard error, shape (c,) both."""
-        groups = self._each_class(units, codes)
-        means = [mean_nearest_distance(group, seed, j) for j, group in enumerate(groups)]
+        means = [mean_nearest_distance(units[codes == code], seed, code) for code in range(len(self.classes_))]
         return np.array([mean.value for mean in means]), np.array([mean.std_error for mean in means])
 
-    def _each_class(self, units: Floats, codes: Ints, remedy: str = "give the width") -> list[Floats]:
-        """Return the points of each class; a class with one point has no neighbour to learn a width from."""
-        groups = [units[codes == code] for code in range(len(self.classes_))]
-        for label, group in zip(self.classes_.tolist(), groups, strict=True):
-            if len(group) < 2:
+    def _refuse_single_points(self, codes: Ints, remedy: str = "give the width") -> None:
+        """Raise for a class with one point, which has no neighbour to learn a width from."""
+        for label, count in zip(self.classes_.tolist(), np.bincount(codes, minlength=len(self.classes_)), strict=True):
+            if count < 2:
                 raise ValueError(
                     "each class needs at least 2 points to estimate a kernel width; class "
-                    f"{label!r} has {len(group)}. Add points of this class, or {remedy}."
+                    f"{label!r} has {count}. Add points of this class, or {remedy}."
                 )
-        return groups
 
 
 def _in_class_order(width: dict[Any, Any], classes: Labels) -> Floats:

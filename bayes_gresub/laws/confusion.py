@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -23,13 +22,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Confusion:
-    r"""The mass :math:`C_{yj} = \nu(\{(x, y): \psi(x) = j\})`, about each component until it is reduced.
+class Outcome:
+    """Averages over components: errors (replicates,), confusions (replicates, c, c); and contributions (k,)."""
+
+    values: Floats
+    confusions: Floats
+    contributions: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion(ABC):
+    r"""The mass :math:`C_{yj} = \nu(\{(x, y): \psi(x) = j\})`, per replicate, about each component until it is reduced.
 
     Attributes
     ----------
-    masses : PointMasses
-    law : Law
+    weights : ndarray of shape (k,)
+        Of the components.
+    class_prior : ndarray of shape (c,) or None
+        Class probabilities to rescale to.
     method : str
         How it was computed, in words.
     exact : bool
@@ -37,16 +48,32 @@ class Confusion:
         Points that were classified for it, beside the centres.
     """
 
-    masses: PointMasses
-    law: Law
+    weights: Floats
+    class_prior: Floats | None
     method: str
     exact: bool
     n_predicted: int
 
-    @cached_property
-    def reduced(self) -> Outcome:
-        """Return errors, confusions and contributions with the weights and the class prior of the law."""
-        return self.masses.outcome(self.law.weights, self.law.class_prior)
+    @abstractmethod
+    def reduced(self, weights: Floats | None = None) -> Outcome:
+        """Average over the components, with other weights where they are given, under the class prior."""
+
+    @abstractmethod
+    def pairs_about(self) -> Floats:
+        """Return the mean mass of each (label, prediction) about each component, (k, c, c)."""
+
+    def rows_about(self) -> Floats | None:
+        """Return the mean mass by prediction about each component, (k, c), where labels are certain; None elsewhere."""
+        return None
+
+    @property
+    @abstractmethod
+    def n_replicates(self) -> int:
+        """Return the number of independent replicates; 1 where exact."""
+
+    @abstractmethod
+    def in_replicates(self, count: int) -> Confusion:
+        """Return the same masses as `count` replicates: means of blocks of them, or one repeated."""
 
 
 def confusion(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints | None = None) -> Confusion:
@@ -76,7 +103,7 @@ def confusion(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints 
     >>> seed = np.random.SeedSequence(0)
     >>> region = decision_region(NearestCentroid().fit(X, y), measure.training_sample, seed)
     >>> mass = confusion(measure.law(), region, Sampler(seed), region.center_labels)
-    >>> mass.reduced.confusions[0].round(4).tolist(), mass.method
+    >>> mass.reduced().confusions[0].round(4).tolist(), mass.method
     ([[0.3691, 0.1309], [0.1309, 0.3691]], 'normal distribution function at a linear boundary')
     """
     return confusions_at_scales(law, regions, sampler, (1.0,), center_labels)[0]
@@ -84,46 +111,35 @@ def confusion(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints 
 
 def confusions_at_scales(
     law: Law, regions: Regions, sampler: Sampler, scales: Sequence[float], center_labels: Ints | None = None
-) -> list[Confusion]:
+) -> Sequence[Confusion]:
     """Return one confusion per factor on the spread of all components, from the same standard draws."""
     if callable(law.labels):
-        masses, integral = _with_labels_of_points(law, regions, sampler, scales)
-    else:
-        masses, integral = _with_labels_of_components(law, law.labels, regions, sampler, scales, center_labels)
-    return [
-        Confusion(
-            point_masses,
-            law,
-            integral.method if scale else COUNTED,
-            integral.exact or scale == 0,
-            integral.n_predicted,
-        )
-        for point_masses, scale in zip(masses, scales, strict=True)
-    ]
-
-
-def _with_labels_of_components(
-    law: Law,
-    table: Floats,
-    regions: Regions,
-    sampler: Sampler,
-    scales: Sequence[float],
-    center_labels: Ints | None,
-) -> tuple[list[PointMasses], RegionMass]:
-    weights, labels = law.weights, table
+        return _with_labels_of_points(law, regions, sampler, scales)
+    weights, labels = law.weights, law.labels
     if law.class_prior is not None:
         weights, labels = reweighted(weights, labels, law.class_prior)
 
     def spread(values: Floats) -> float:
         return max(standard_error(errors) for errors in error_mass(joint(values, weights, labels)))
 
-    integral = region_mass(law.components, regions, sampler, scales, center_labels, spread)
-    return [SeparateMasses(values, table) for values in integral.values], integral
+    mass = region_mass(law.components, regions, sampler, scales, center_labels, spread)
+    return [
+        RegionConfusion(
+            law.weights,
+            law.class_prior,
+            mass.method if scale else COUNTED,
+            mass.exact or scale == 0,
+            mass.n_predicted,
+            values,
+            law.labels,
+        )
+        for values, scale in zip(mass.values, scales, strict=True)
+    ]
 
 
 def _with_labels_of_points(
     law: Law, regions: Regions, sampler: Sampler, scales: Sequence[float]
-) -> tuple[list[PointMasses], RegionMass]:
+) -> Sequence[Confusion]:
     c, components = len(regions.classes), law.components
     identity = np.eye(c)
 
@@ -131,19 +147,27 @@ def _with_labels_of_points(
         labels = law.labels_at(points, owners)
         return (labels[:, :, None] * identity[regions.labels(points)][:, None, :]).reshape(len(points), -1)
 
-    def as_masses(means: Floats) -> list[PointMasses]:
-        return [PairedMasses(values.reshape(*values.shape[:2], c, c)) for values in means]
+    def confusions(means: Floats, method: str, exact: bool, n_predicted: int) -> list[PairConfusion]:
+        return [
+            PairConfusion(
+                law.weights,
+                law.class_prior,
+                method if scale else COUNTED,
+                exact or scale == 0,
+                n_predicted,
+                values.reshape(*values.shape[:2], c, c),
+            )
+            for values, scale in zip(means, scales, strict=True)
+        ]
 
     def spread(means: Floats) -> float:
-        errors = [masses.outcome(law.weights, law.class_prior).values for masses in as_masses(means)]
-        return max(standard_error(values) for values in errors)
+        return max(standard_error(mass.reduced().values) for mass in confusions(means, "", False, 0))
 
     if components.is_still.all() or not np.any(scales):
         once = pairs(components.centers, np.arange(len(components)))
-        means = np.broadcast_to(once, (len(scales), 1, *once.shape))
-        return as_masses(means), RegionMass(means, COUNTED, True, 0)
+        return confusions(np.broadcast_to(once, (len(scales), 1, *once.shape)), COUNTED, True, 0)
     sampled = sampler.means(components, pairs, scales, spread)
-    return as_masses(sampled.means), RegionMass(sampled.means, sampling_method(components), False, sampled.n_points)
+    return confusions(sampled.means, sampling_method(components), False, sampled.n_points)
 
 
 COUNTED = "count of points"
@@ -280,95 +304,61 @@ def _sampled(
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """The integral, averaged over the centres: errors (replicates,), confusions (replicates, c, c), contributions."""
-
-    values: Floats
-    confusions: Floats
-    contributions: Floats
-    weights: Floats
-
-
-class PointMasses(ABC):
-    """The mass about each of k centres, per replicate, by label and prediction."""
-
-    @abstractmethod
-    def outcome(self, weights: Floats, prior: Floats | None = None) -> Outcome:
-        """Average with these weights of the centres; `prior` are class probabilities to rescale to."""
-
-    @abstractmethod
-    def pairs_about(self) -> Floats:
-        """Return the mean mass of each (label, prediction) about each centre, (k, c, c)."""
-
-    def rows_about(self) -> Floats | None:
-        """Return the mean mass by prediction about each centre, (k, c), where its label is certain; None elsewhere."""
-        return None
-
-    @property
-    @abstractmethod
-    def n_replicates(self) -> int:
-        """Return the number of independent replicates; 1 where exact."""
-
-    @abstractmethod
-    def in_replicates(self, count: int) -> PointMasses:
-        """Return the same masses as `count` replicates: means of blocks of them, or one repeated."""
-
-
-@dataclass(frozen=True, eq=False)
-class SeparateMasses(PointMasses):
+class RegionConfusion(Confusion):
     """Where the label does not depend on the sampled point: mass of each region times law of the label.
 
     Attributes
     ----------
     regions : ndarray of shape (replicates, k, c)
-        Mass about each centre in the region where the classifier says each class.
-    law : ndarray of shape (k, c)
-        Law of the label of each centre.
+        Mass of each component in the region where the classifier predicts each class.
+    labels : ndarray of shape (k, c)
+        Law of the label of each component.
     """
 
     regions: Floats
-    law: Floats
+    labels: Floats
 
-    def outcome(self, weights: Floats, prior: Floats | None = None) -> Outcome:
-        """Average; under a prior the weight of a centre follows the law of its label."""
-        labels = self.law
-        if prior is not None:
-            weights, labels = reweighted(weights, labels, prior)
+    def reduced(self, weights: Floats | None = None) -> Outcome:
+        """Average; under a prior the weight of a component follows the law of its label."""
+        weights, labels = self.weights if weights is None else weights, self.labels
+        if self.class_prior is not None:
+            weights, labels = reweighted(weights, labels, self.class_prior)
         confusions = joint(self.regions, weights, labels)
         contributions = (self.regions.mean(axis=0) * (1.0 - labels)).sum(axis=1)
         return Outcome(error_mass(confusions), confusions, contributions, weights)
 
     def rows_about(self) -> Floats | None:
         """Return the mean mass of the regions, unless the law of a label is spread."""
-        return np.asarray(self.regions.mean(axis=0)) if (self.law.max(axis=1) == 1).all() else None
+        return np.asarray(self.regions.mean(axis=0)) if (self.labels.max(axis=1) == 1).all() else None
 
     def pairs_about(self) -> Floats:
         """Return law times mass."""
-        return np.asarray(self.law[:, :, None] * self.regions.mean(axis=0)[:, None, :])
+        return np.asarray(self.labels[:, :, None] * self.regions.mean(axis=0)[:, None, :])
 
     @property
     def n_replicates(self) -> int:
         """Return the number of replicates."""
         return len(self.regions)
 
-    def in_replicates(self, count: int) -> SeparateMasses:
+    def in_replicates(self, count: int) -> RegionConfusion:
         """Return the same masses as `count` replicates."""
-        return SeparateMasses(_blocks(self.regions, count), self.law)
+        return replace(self, regions=_blocks(self.regions, count))
 
 
 @dataclass(frozen=True, eq=False)
-class PairedMasses(PointMasses):
+class PairConfusion(Confusion):
     """Where the label depends on the sampled point: mass of each (label, prediction), (replicates, k, c, c)."""
 
     pairs: Floats
 
-    def outcome(self, weights: Floats, prior: Floats | None = None) -> Outcome:
+    def reduced(self, weights: Floats | None = None) -> Outcome:
         """Average; under a prior every pair is multiplied by what its label's class needs."""
+        weights = self.weights if weights is None else weights
         confusions = np.einsum("k,rkyj->ryj", weights, self.pairs)
         about = self.pairs.mean(axis=0)
-        if prior is not None:
-            ratio = prior_ratio(prior, class_mass(confusions.mean(axis=0)))
-            confusions = replicates_with_prior(confusions, prior)
+        if self.class_prior is not None:
+            ratio = prior_ratio(self.class_prior, class_mass(confusions.mean(axis=0)))
+            confusions = replicates_with_prior(confusions, self.class_prior)
             about = about * ratio[:, None]
             weights = weights * about.sum(axis=(1, 2))
         total = about.sum(axis=(1, 2))
@@ -384,9 +374,9 @@ class PairedMasses(PointMasses):
         """Return the number of replicates."""
         return len(self.pairs)
 
-    def in_replicates(self, count: int) -> PairedMasses:
+    def in_replicates(self, count: int) -> PairConfusion:
         """Return the same masses as `count` replicates."""
-        return PairedMasses(_blocks(self.pairs, count))
+        return replace(self, pairs=_blocks(self.pairs, count))
 
 
 def reweighted(weights: Floats, law: Floats, prior: Floats) -> tuple[Floats, Floats]:

@@ -27,7 +27,6 @@ class KernelMeasure(Measure):
 
     def _kernels(self, at: Sample) -> Components:
         """Return the kernels about points, clipped to the bounds."""
-        at.need_labels(type(self).__name__)
         components = self.kernel_.components(at.features, at.codes, at is self._sample)
         return components if self.bounds is None else replace(components, bounds=self._limits(at.features))
 

@@ -51,6 +51,5 @@ class Empirical(Measure):
     def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
         """Return the points with their labels."""
         at = self.training_sample if at is None else at
-        at.need_labels(type(self).__name__)
         labels = np.eye(len(self.classes_))[at.codes]
         return Law(Components.points(at.features), at.weights, labels, self._prior)

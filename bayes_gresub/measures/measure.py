@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from bayes_gresub.data.arrays import Floats, Labels
 from bayes_gresub.data.description import describe
@@ -31,6 +31,8 @@ from bayes_gresub.laws.confusion import Confusion, confusions_at_scales, standar
 from bayes_gresub.laws.law import Law
 from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.regions.region import Region, decision_region
+
+NOT_FITTED = "this %(name)s is not fitted; call fit(X, y) first."
 
 PointFunction = Callable[[Any, Labels], ArrayLike]
 
@@ -67,6 +69,9 @@ class Measure(BaseEstimator, ABC):
 
     moves_points = False
     """Whether the law on x is more than the points themselves, so that a classifier is needed elsewhere too."""
+
+    needs_labels = True
+    """Whether points that the law is centred at must come with labels."""
 
     least_per_class = 1
     """Different points of each class that the measure needs to learn."""
@@ -187,7 +192,7 @@ class Measure(BaseEstimator, ABC):
         seed: np.random.SeedSequence,
         scales: Sequence[float] = (1.0,),
         in_part: bool = False,
-    ) -> tuple[list[Confusion], Region]:
+    ) -> tuple[Sequence[Confusion], Region]:
         """Return the mass by label and prediction about each point of a sample, once per factor on the widths.
 
         `in_part` says that the classifier was just trained on part of a sample that was checked as a whole.
@@ -264,8 +269,7 @@ class Measure(BaseEstimator, ABC):
     @property
     def training_sample(self) -> Sample:
         """Return the validated sample that the measure was fitted to."""
-        if not hasattr(self, "_sample"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit(X, y) first.")
+        check_is_fitted(self, "classes_", msg=NOT_FITTED)
         return self._sample
 
     def _errors(
@@ -278,7 +282,8 @@ class Measure(BaseEstimator, ABC):
         random_state: Seed,
     ) -> list[ErrorEstimate]:
         started = perf_counter()
-        at = self._centers(X, y, sample_weight)
+        check_is_fitted(self, "classes_", msg=NOT_FITTED)
+        at = self._sample if X is None and y is None and sample_weight is None else self._others(X, y, sample_weight)
         seed = seed_sequence(self.random_state if random_state is None else random_state)
         confusions, region = self.confusions(classifier, at, seed, scales)
         posterior = self._posterior(region, seed) if self.has_draws and at is self._sample else {}
@@ -288,18 +293,23 @@ class Measure(BaseEstimator, ABC):
             for mass, scale in zip(confusions, scales, strict=True)
         ]
 
-    def _centers(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Sample:
-        """Return the points to centre at: those given, or the training points."""
-        if X is not None:
-            return self.training_sample.others(X, y, sample_weight)
-        if y is not None or sample_weight is not None:
+    def _others(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Sample:
+        """Return the points to centre at, where they are not the training points."""
+        if X is None:
             raise ValueError("y and sample_weight go with X; got them without X. Pass X too, or none of them.")
-        return self.training_sample
+        points = self._sample.others(X, y, sample_weight)
+        if y is None and self.needs_labels:
+            raise ValueError(
+                f"{type(self).__name__} needs the labels of the points it is centred at; got X without y. Pass y, or "
+                "use PosteriorProbability, which does without."
+            )
+        return points
 
     def _estimate(
         self, mass: Confusion, scale: float, at: Sample, region: Region, seconds: float, posterior: dict[str, Any]
     ) -> ErrorEstimate:
-        outcome = mass.reduced
+        outcome = mass.reduced()
+        all_kept = len(at.rows) == at.n_given
         parts = {name: getattr(self, f"{name}_") for name in ("kernel", "posterior") if hasattr(self, f"{name}_")}
         name = describe(self, **parts)
         return ErrorEstimate(
@@ -317,9 +327,9 @@ class Measure(BaseEstimator, ABC):
             replicate_values=outcome.values,
             replicate_confusions=outcome.confusions,
             prior_known=self.sampling == "mixture" or self.class_prior is not None,
-            contributions=at.at_given_rows(outcome.contributions),
-            point_weights=at.at_given_rows(outcome.weights),
-            no_interval=NO_INTERVAL if at is self.training_sample else NO_INTERVAL_ELSEWHERE,
+            contributions=outcome.contributions if all_kept else at.at_given_rows(outcome.contributions),
+            point_weights=outcome.weights if all_kept else at.at_given_rows(outcome.weights),
+            no_interval=NO_INTERVAL if at is self._sample else NO_INTERVAL_ELSEWHERE,
             **posterior,
         )
 

@@ -70,6 +70,7 @@ class PosteriorProbability(Measure):
     0.3333
     """
 
+    needs_labels = False
     draws_at_training_points = True
 
     def __init__(

@@ -104,7 +104,9 @@ class ProductForm(Measure):
     ) -> ErrorEstimate:
         """Return the mean of the products; parameters as in `Measure.error`."""
         started = perf_counter()
-        at = self._centers(X, y, sample_weight)
+        at = self.training_sample
+        if X is not None or y is not None or sample_weight is not None:
+            at = self._others(X, y, sample_weight)
         seed = seed_sequence(self.random_state if random_state is None else random_state)
         region = decision_region(classifier, at, seed)
         kernels = self._bolstered.law(at, region).over(region.n_classes)

@@ -115,7 +115,6 @@ def decision_region(
         Whether the classifier was just trained on part of a sample that was checked as a whole: it may lack classes of
         the rest, and is not asked twice.
     """
-    check_predict(classifier)
     form, points = sample.format, sample.features
     names = _feature_names(classifier, form)
     known, codes_of_own = _known_classes(classifier, sample.classes, in_part)
@@ -128,20 +127,16 @@ def decision_region(
         said = region.predict(probes)
     except NotFittedError as error:
         raise NotFittedError(_unfitted(classifier)) from error
-    if shape is not None and probe and _agrees(shape, codes_of_own, probes, said, form):
-        return replace(region, geometry=shape, center_labels=said[: len(points)])
+    if shape is not None and probe:
+        # Single precision decides labels near a boundary by its own rounding.
+        rtol = 1e-9 if form.dtype == np.float64 else 1e-4
+        other = np.flatnonzero(codes_of_own[shape.labels(probes)] != said)
+        if len(other) == 0 or bool(shape.doubtful(probes[other], rtol).all()):
+            return replace(region, geometry=shape, center_labels=said[: len(points)])
     if not in_part and (shape is None or probe):
         # Classifiers of known geometry are functions of the point; of others nothing is known.
         _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
     return replace(region, center_labels=said[: len(points)])
-
-
-def _agrees(shape: Geometry, codes_of_own: Ints, points: Floats, said: Ints, form: InputFormat) -> bool:
-    """Return whether the geometry's labels are those of `predict`, but for points that rounding decides."""
-    # Single precision decides labels near a boundary by its own rounding.
-    rtol = 1e-9 if form.dtype == np.float64 else 1e-4
-    other = np.flatnonzero(codes_of_own[shape.labels(points)] != said)
-    return len(other) == 0 or bool(shape.doubtful(points[other], rtol).all())
 
 
 def _check_is_function(region: Region, points: Floats, said: Ints) -> None:
@@ -193,6 +188,7 @@ def _feature_names(classifier: Any, form: InputFormat) -> tuple[str, ...] | None
 
     A classifier that does not say what it was trained with gets the form that the measure was fitted with.
     """
+    check_predict(classifier)
     expected = getattr(classifier, "n_features_in_", None)
     if expected is not None and len(form.shape) == 1 and expected != form.shape[0]:
         raise ValueError(

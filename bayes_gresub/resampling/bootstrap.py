@@ -196,7 +196,7 @@ class Bootstrap(Resampler):
 
     def _mixed(self, kind: str, run: Run, apparent: Judgement, zero: ZeroEstimate) -> tuple[Combined, Mixture]:
         """Return the apparent error and the zero bootstrap mixed, under the class prior if there is one."""
-        at_points = apparent.masses.outcome(run.problem.sample.weights)
+        at_points = apparent.mass.reduced(run.problem.sample.weights)
         plain = Mixture(0.368, 0.632, 0.0, 0.632)
         seen, left = at_points.confusions.mean(axis=0), zero.confusions
         if self.class_prior is not None:
@@ -260,7 +260,7 @@ class _Judge:
             return self.problem.judge_apparent()
         judgement = self.problem.judge(number - self.n_before, split)
         # Resamples are the replicates here; those of the measure inside each are averaged.
-        return replace(judgement, masses=judgement.masses.in_replicates(1))
+        return replace(judgement, mass=judgement.mass.in_replicates(1))
 
     def __getstate__(self) -> dict[str, Any]:
         # The classifier, which may be large, is needed in the first process only.

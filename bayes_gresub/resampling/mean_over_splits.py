@@ -63,9 +63,9 @@ def _by_repeat(judgements: list[Judgement], weights: list[Floats], n_repeats: in
 
 def _reduced(judgements: list[Judgement], weights: list[Floats], averaged: bool = False) -> tuple[Floats, Floats]:
     """Return the summed errors and confusions of some splits, per replicate of the measure or averaged over them."""
-    several = [one.masses.n_replicates for one in judgements if one.masses.n_replicates > 1]
+    several = [one.mass.n_replicates for one in judgements if one.mass.n_replicates > 1]
     count = min(several, default=1)
-    outcomes = [one.masses.in_replicates(count).outcome(some) for one, some in zip(judgements, weights, strict=True)]
+    outcomes = [one.mass.in_replicates(count).reduced(some) for one, some in zip(judgements, weights, strict=True)]
     values = np.sum([outcome.values for outcome in outcomes], axis=0)
     confusions = np.sum([outcome.confusions for outcome in outcomes], axis=0)
     if averaged:

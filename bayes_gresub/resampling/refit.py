@@ -14,7 +14,7 @@ from sklearn.base import clone
 from bayes_gresub.data.arrays import Floats, Ints, Labels
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import PARTS, RULES, child
-from bayes_gresub.laws.confusion import PointMasses
+from bayes_gresub.laws.confusion import Confusion
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.training import trained
@@ -23,20 +23,22 @@ from bayes_gresub.resampling.splits import Split
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The masses about the points that a split held out."""
+    """The mass about the points that a split held out, and the classes that it counts in."""
 
     points: Ints
-    masses: PointMasses
+    mass: Confusion
     classes: Labels
-    method: str
     space: str
-    exact: bool
-    n_predicted: int
+
+    @property
+    def n_predicted(self) -> int:
+        """Return how many points were classified."""
+        return len(self.points) + self.mass.n_predicted
 
     @cached_property
     def contributions(self) -> Floats:
         """Return the error mass about each point held out."""
-        return self.masses.outcome(np.full(len(self.points), 1 / len(self.points))).contributions
+        return self.mass.reduced(np.full(len(self.points), 1 / len(self.points))).contributions
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +123,4 @@ class Problem:
         self, measure: Measure, classifier: Any, points: Ints, at: Sample, seed: np.random.SeedSequence
     ) -> Judgement:
         (mass,), region = measure.confusions(classifier, at, seed, in_part=True)
-        return Judgement(
-            points, mass.masses, region.classes, mass.method, measure.space, mass.exact, len(points) + mass.n_predicted
-        )
+        return Judgement(points, mass, region.classes, measure.space)

@@ -252,8 +252,8 @@ class Resampler(BaseEstimator, ABC):
             estimand=estimand,
             computation=Computation(
                 estimator=describe(self) if name is None else name,
-                method=f"{method}; {judgements[0].method}",
-                exact=exact and all(one.exact for one in judgements),
+                method=f"{method}; {judgements[0].mass.method}",
+                exact=exact and all(one.mass.exact for one in judgements),
                 space=judgements[0].space,
                 n_predicted=sum(one.n_predicted for one in judgements),
                 n_replicates=len(values),

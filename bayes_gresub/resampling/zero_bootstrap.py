@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.laws.confusion import SeparateMasses, error_mass, joint
+from bayes_gresub.laws.confusion import RegionConfusion, error_mass, joint
 from bayes_gresub.resampling.refit import Judgement
 from bayes_gresub.resampling.resampler import same_classes
 
@@ -62,10 +62,10 @@ def zero_estimate(judgements: list[Judgement], weights: Floats) -> ZeroEstimate:
 
 def _confusions(judgements: list[Judgement], left_out: Floats, per_time: Floats) -> Floats:
     """Return one confusion mass per resample, (B, c, c), whose mean is that of the zero bootstrap."""
-    about = [one.masses.rows_about() for one in judgements]
+    about = [one.mass.rows_about() for one in judgements]
     if any(one is None for one in about):
         # Where labels are smoothed, a point's mass has a row for each label.
-        about = [one.masses.pairs_about() for one in judgements]
+        about = [one.mass.pairs_about() for one in judgements]
     masses = [np.asarray(one) for one in about]
     means = np.zeros((len(left_out), *masses[0].shape[1:]))
     for one, mass in zip(judgements, masses, strict=True):
@@ -78,8 +78,8 @@ def _confusions(judgements: list[Judgement], left_out: Floats, per_time: Floats)
         if mass.ndim == 3:
             return np.asarray(np.tensordot(weights, mass, axes=1))
         # Labels are certain: the law that the masses carry says whose row each is.
-        assert isinstance(one.masses, SeparateMasses), "only these have rows"
-        return joint(mass, weights, one.masses.law)
+        assert isinstance(one.mass, RegionConfusion), "only these have rows"
+        return joint(mass, weights, one.mass.labels)
 
     whole = [summed(one, mass) for one, mass in zip(judgements, masses, strict=True)]
     center = np.sum(whole, axis=0)
