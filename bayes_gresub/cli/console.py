@@ -1,9 +1,12 @@
-"""What all commands print with: facts, tables and notes, at most 80 columns wide."""
+"""What all commands print with: facts, tables and notes, at most 80 columns wide; and warnings held back."""
 
 from __future__ import annotations
 
+import os
 import textwrap
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -69,3 +72,23 @@ def table(columns: Iterable[tuple[str, str]], rows: Iterable[Iterable[str]], las
         terminal.print(made)
     # Cells are padded to the right, which wraps where lines are copied elsewhere.
     typer.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Yield a list that holds all warnings at the end, each once, in place of the screen; other processes are quiet."""
+    messages: list[str] = []
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            # Rows with a text that their fold did not hold are expected, and get the first text's code.
+            warnings.filterwarnings("ignore", message="Found unknown categories", category=UserWarning)
+            yield messages
+    finally:
+        messages += dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before

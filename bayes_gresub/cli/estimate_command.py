@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayes_gresub.cli import console
-from bayes_gresub.cli.files import FIGURES, check_output, listed
+from bayes_gresub.cli.files import FIGURES, check_output, listed, save_figure
+from bayes_gresub.cli.report import as_json, print_answer
 
 if TYPE_CHECKING:
-    from bayes_gresub.cli.assessment import Assessment
     from bayes_gresub.cli.tables import Table
+    from bayes_gresub.comparing import Comparison
 
 DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help="A CSV or parquet file, or iris, wine, breast_cancer, digits.")
@@ -69,10 +70,10 @@ def estimate(
         check_output(path, option, FIGURES if option == "--plot" else ())
     if model is not None and (classifier is not None or prepare):
         raise ValueError("--model brings its own classifier and preparation. Leave --classifier and --prepare out.")
-    from bayes_gresub.cli.assessment import assess, check_draws, default_estimators
+    from bayes_gresub.cli.estimator_choice import check_draws, check_folds, default_estimators
     from bayes_gresub.cli.tables import read_table
     from bayes_gresub.comparing.resolve import read_estimators
-    from bayes_gresub.resampling import Interrupted
+    from bayes_gresub.data.validation import check_settings
 
     named = None if estimators is None else _estimators(estimators)
     if named is not None:
@@ -97,16 +98,29 @@ def estimate(
         "seed": seed,
         "jobs": jobs,
     }
+    check_settings(n_jobs=jobs)
+    check_folds(read_estimators(names), table.y)
+    comparison, warnings = _compare(rule, X, table, names, jobs, seed)
+    if all(row.estimate is None for row in comparison.rows):
+        raise ValueError(f"no estimator could answer. {comparison.rows[0].message}")
+    print_answer(comparison, table, warnings)
+    _write(comparison, table, settings, warnings, outputs)
+
+
+def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed: int) -> tuple[Comparison, list[str]]:
+    """Return the comparison and what libraries warned of; an interrupt prints the rows that are done."""
+    from bayes_gresub.comparing import compare
+    from bayes_gresub.comparing.resolve import read_estimators
+    from bayes_gresub.resampling import Interrupted
+
+    n_estimators = len(read_estimators(names))
     try:
-        found = assess(rule, X, table.y, names, n_jobs=jobs, random_state=seed)
+        with console.collected_warnings() as warnings:
+            return compare(rule, X, table.y, names, n_jobs=jobs, random_state=seed), warnings
     except Interrupted as stop:
-        if stop.partial.comparison.rows:
-            _print_result(stop.partial, table)
-        raise
-    if all(row.estimate is None for row in found.comparison.rows):
-        raise ValueError(f"no estimator could answer. {found.comparison.rows[0].message}")
-    _print_result(found, table)
-    _write(found, table, settings, outputs)
+        if stop.partial.rows:
+            print_answer(stop.partial, table)
+        raise Interrupted(f"stopped after {len(stop.partial.rows)} of {n_estimators} rows.") from stop
 
 
 def named_classifier(table: Table, name: str, prepare: bool) -> tuple[Any, Any, list[tuple[str, str]]]:
@@ -141,11 +155,7 @@ def _model(table: Table, path: Path, trust: bool) -> tuple[Any, Any, list[tuple[
     from bayes_gresub.cli.model_files import columns_for, load_model
     from bayes_gresub.data.description import name_of
 
-    try:
-        model = load_model(path, trust)
-    except ValueError as error:
-        # The same rule, in the words of the command line.
-        raise ValueError(str(error).replace("with trust", "with --trust")) from error
+    model = load_model(path, trust)
     X, notes = columns_for(model, table.X, table.y)
     about = [("Classifier", f"{path.name}: {name_of(model)}, as it was trained; it must have been on these rows")]
     about.append(("", "Estimates with refits train a clone of it anew."))
@@ -185,29 +195,28 @@ def _print_head(table: Table, about: list[tuple[str, str]], left_out: list[str])
     typer.echo()
 
 
-def _print_result(found: Assessment, table: Table) -> None:
-    from bayes_gresub.cli.report import print_answer
-
-    print_answer(found, table)
-
-
-def _write(found: Assessment, table: Table, settings: dict[str, Any], outputs: dict[str, Path | None]) -> None:
-    from bayes_gresub.cli.report import as_json
-
+def _write(
+    comparison: Comparison,
+    table: Table,
+    settings: dict[str, Any],
+    warnings: list[str],
+    outputs: dict[str, Path | None],
+) -> None:
     typer.echo()
     if path := outputs["--json"]:
-        path.write_text(as_json(found, table, settings))
+        path.write_text(as_json(comparison, table, settings, warnings))
         console.note(f"{path}: everything, with what each number estimates and why it has no interval", "")
     if path := outputs["--csv"]:
-        found.comparison.to_frame().to_csv(path)
+        comparison.to_frame().to_csv(path)
         console.note(f"{path}: the table", "")
     if path := outputs["--plot"]:
-        found.save_plot(path)
+        save_figure(comparison, path, f"Error of {comparison.subject}")
         console.note(f"{path}: the table as a figure", "")
     if path := outputs["--netcdf"]:
-        drawn = found.with_draws
+        estimates = {row.name: row.estimate for row in comparison.rows if row.estimate is not None}
+        drawn = {name: estimate for name, estimate in estimates.items() if estimate.posterior is not None}
         if not drawn:
-            raise ValueError("no estimator with posterior draws could answer, so that --netcdf has nothing to write.")
+            raise ValueError("no estimator with posterior draws could answer, so --netcdf has nothing to write.")
         first = next(iter(drawn))
         drawn[first].to_inference_data().to_netcdf(str(path))
         others = f"; that of {', '.join(list(drawn)[1:])} is not in it" if len(drawn) > 1 else ""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bayes_gresub.comparing import Comparison
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -29,3 +33,20 @@ def check_output(path: Path | None, option: str, endings: tuple[str, ...] = ()) 
 def listed(text: str) -> list[str]:
     """Return the names in a comma-separated list."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def save_figure(
+    comparison: Comparison, path: Path, title: str, height: float | None = None, reference: float | None = None
+) -> None:
+    """Draw all estimates with their intervals into a file; `reference` is an error to compare with."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    height = 0.27 * len(comparison.rows) + 2.2 if height is None else height
+    figure, ax = plt.subplots(figsize=(7, height), layout="constrained")
+    comparison.plot(reference=reference, ax=ax)
+    ax.set_title(title, fontsize="medium")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)

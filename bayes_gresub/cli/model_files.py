@@ -106,7 +106,7 @@ def _from_skops(file: Path, trust: bool) -> Any:
         if unknown and not trust:
             raise ValueError(
                 f"{file.name} holds types that skops does not know to be safe: {', '.join(unknown)}. Loading them may "
-                "run code of whoever wrote the file; allow it with trust if that is you."
+                "run code of whoever wrote the file; allow it with --trust if that is you."
             )
         return io.load(file, trusted=unknown)
     except (OSError, KeyError, TypeError, AttributeError, ImportError, zipfile.BadZipFile) as error:
@@ -117,7 +117,7 @@ def _from_pickle(file: Path, trust: bool) -> Any:
     if not trust:
         raise ValueError(
             f"{file.name} is not a skops file. Loading pickle or joblib runs whatever code its writer put there: save "
-            "the model with skops.io.dump(model, 'model.skops'), or allow it with trust if you wrote the file."
+            "the model with skops.io.dump(model, 'model.skops'), or allow it with --trust if you wrote the file."
         )
     import joblib
 

@@ -1,8 +1,9 @@
-"""What `estimate` found, in words: the table, why some rows have no interval, and which number to read."""
+"""What `estimate` prints and writes: the table, why some rows have no interval, and which number to read."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,19 +12,9 @@ from bayes_gresub import __version__
 from bayes_gresub.cli import console
 
 if TYPE_CHECKING:
-    from bayes_gresub.cli.assessment import Assessment
     from bayes_gresub.cli.tables import Table
-    from bayes_gresub.comparing import Row
-
-_SHORT = {
-    "the contributions of training points": "errors are counted about the training points, which the classifier knows",
-    "the errors of the folds": "folds share training points; nested-cv has an interval, for more refits",
-    "the errors of the points left out": "the fits share nearly all points; nested-cv has an interval, for more refits",
-    "the weights of .632+": "no formula covers the .632+ weights; boot-632 has an interval",
-    "all points held out were": "all points held out were classified alike: no spread to go by",
-    "no point moves the estimate": "all points held out were classified alike: no spread to go by",
-}
-"""Reasons in a few words, by how the full sentence begins."""
+    from bayes_gresub.comparing import Comparison, Row
+    from bayes_gresub.estimate.intervals import Interval
 
 _READ_FIRST = (
     "nested-cv",
@@ -46,40 +37,28 @@ _READ_FIRST = (
 )
 """Rows to report, best first; see "Which number to report" in the README."""
 
+_COLUMNS = ("name", "error", "interval", "fits", "seconds")
+_SIDES = ("left", "right", "left", "right", "right")
 
-def print_answer(found: Assessment, table: Table) -> None:
-    """Print the table and the notes."""
-    comparison = found.comparison
+
+def print_answer(comparison: Comparison, table: Table, warnings: Sequence[str] = ()) -> None:
+    """Print the table and the notes; `warnings` are those of libraries."""
     reasons: dict[str, str] = {}
-    rows = []
-    for row in comparison.rows:
-        interval, reason = row.interval(comparison.level)
-        if interval is not None:
-            cell = f"{interval.low:.3f} to {interval.high:.3f}"
-        else:
-            text = _short(reason) if row.estimate is not None else f"failed: {reason}"
-            cell = f"none ({reasons.setdefault(text, chr(ord('a') + len(reasons)))})"
-        value = "failed" if row.estimate is None else f"{row.estimate.value:.4f}"
-        fits = "" if row.estimate is None else str(row.estimate.computation.n_refits)
-        rows.append([row.name, value, cell, fits, f"{row.seconds:.2f}"])
+    titles, *rows = comparison.text_table(_COLUMNS)
+    for cells, row in zip(rows, comparison.rows, strict=True):
+        if reason := _no_interval(row):
+            cells[_COLUMNS.index("interval")] = f"none ({reasons.setdefault(reason, chr(ord('a') + len(reasons)))})"
     rows.append(["majority class", f"{table.majority_class_error:.4f}", "", "", ""])
-    columns = [
-        ("estimator", "left"),
-        ("error", "right"),
-        (f"{100 * comparison.level:g}% interval", "left"),
-        ("refits", "right"),
-        ("seconds", "right"),
-    ]
-    console.table(columns, rows, last=1)
+    console.table(zip(titles, _SIDES, strict=True), rows, last=1)
     typer.echo()
-    for text, letter in reasons.items():
-        console.note(text if text.startswith("failed") else f"no interval: {text}", f"({letter}) ")
+    for reason, letter in reasons.items():
+        console.note(reason, f"({letter}) ")
     typer.echo()
-    for text in [*_headline(found, table), *_notes(found, table)]:
+    for text in [*_headline(comparison, table), *_notes(comparison, table), *(f"Warning: {_cut(w)}" for w in warnings)]:
         console.note(text)
 
 
-def as_json(found: Assessment, table: Table, settings: dict[str, Any]) -> str:
+def as_json(comparison: Comparison, table: Table, settings: dict[str, Any], warnings: Sequence[str] = ()) -> str:
     """Return everything as JSON: the settings, the data in words, and every row with all that its estimate holds."""
     data = {
         "name": table.name,
@@ -89,92 +68,123 @@ def as_json(found: Assessment, table: Table, settings: dict[str, Any]) -> str:
         "classes": [{"label": label, "rows": count} for label, count in table.counts.items()],
         "majority_class_error": table.majority_class_error,
     }
-    return json.dumps(
-        {"bayes_gresub": __version__, "settings": settings, "data": data, **found.to_dict()}, indent=1, allow_nan=False
-    )
+    everything = {
+        "bayes_gresub": __version__,
+        "settings": settings,
+        "data": data,
+        "classifier": comparison.subject,
+        "level": comparison.level,
+        "rows": [_row_as_dict(row, comparison.level) for row in comparison.rows],
+        "notes": [*comparison.preparation, *comparison.notes],
+        "warnings": list(warnings),
+    }
+    return json.dumps(_finite(everything), indent=1, allow_nan=False)
 
 
-def _read_first(found: Assessment) -> Row | None:
-    answered = {row.name: row for row in found.comparison.rows if row.estimate is not None}
+def _no_interval(row: Row) -> str:
+    """Return in a few words why a row has no interval; nothing where it has one."""
+    if row.estimate is None:
+        return f"failed: {row.message}"
+    return "" if row.no_interval is None else f"no interval: {row.no_interval.short}"
+
+
+def _read_first(comparison: Comparison) -> Row | None:
+    answered = {row.name: row for row in comparison.rows if row.estimate is not None}
     return next((answered[name] for name in _READ_FIRST if name in answered), None)
 
 
-def _headline(found: Assessment, table: Table) -> list[str]:
-    """Return which number to read, and what it says."""
-    first = _read_first(found)
+def _headline(comparison: Comparison, table: Table) -> list[str]:
+    """Return which number to read, and what it means."""
+    first = _read_first(comparison)
     majority = max(table.counts, key=lambda label: table.counts[label])
-    if first is None:
-        return [f"None of these alone is to be reported: add nested-cv to --estimators. {_majority(majority)}"]
-    assert first.estimate is not None
-    interval, _ = first.interval(found.comparison.level)
+    if first is None or first.estimate is None:
+        return [
+            "None of these alone is to be reported: add nested-cv to --estimators. majority class: the error of always "
+            f"predicting {majority}."
+        ]
+    interval = first.interval(comparison.level)
     ends = ""
     if interval is not None:
         ends = f" ({100 * interval.level:g}% interval {100 * interval.low:.1f} to {100 * interval.high:.1f})"
     return [
         f"Read {first.name}: of 100 new rows of this kind about {100 * first.estimate.value:.1f} would be classified "
-        f"wrongly{ends}; {100 * table.majority_class_error:.1f} by always saying {majority} (majority class). "
-        f"{_why(first, interval is not None)}",
+        f"wrongly{ends}; {100 * table.majority_class_error:.1f} by always predicting {majority} (majority class). "
+        f"{_why(first, interval)}",
     ]
 
 
-def _majority(label: Any) -> str:
-    return f"majority class: the error of always saying {label}."
-
-
-def _why(row: Row, has_interval: bool) -> str:
+def _why(row: Row, interval: Interval | None) -> str:
     if row.kind == "resampler":
         reason = "It trains the classifier anew on parts of the rows and counts errors on the others."
-    elif row.estimate is not None and row.estimate.draws is not None and not row.name.startswith("gp"):
+    elif _assumes_class_model(row):
         return "It holds if every class is about Gaussian; nested-cv does not need that."
     else:
         reason = "It smooths the training rows, and depends on how: compare several, or add nested-cv."
-    return reason if has_interval else f"{reason} nested-cv has an interval as well."
+    return reason if interval is not None else f"{reason} nested-cv has an interval as well."
 
 
-def _notes(found: Assessment, table: Table) -> list[str]:
-    rows = [row for row in found.comparison.rows if row.estimate is not None]
-    notes = [f"{line}." for line in found.lines]
-    names = [row.name for row in rows]
+def _notes(comparison: Comparison, table: Table) -> list[str]:
+    rows = [row for row in comparison.rows if row.estimate is not None]
+    notes = list(comparison.preparation)
     refitting = [row for row in rows if row.kind == "resampler"]
-    if "resub" in names:
+    if "resub" in [row.name for row in rows]:
         notes.append("resub, the share of training rows classified wrongly, is too low for most classifiers.")
     if refitting and len(refitting) < len(rows):
         notes.append(
             "Estimates with refits average over classifiers trained on parts of the rows; the others judge the one "
             f"trained on all {len(table)}."
         )
-    if any(name.startswith("bayes") for name in names):
+    if any(map(_assumes_class_model, rows)):
         notes.append("Bayesian estimates assume that every class is about Gaussian; their interval holds if that does.")
-        notes += _contradictions(found)
+        notes += _contradictions(comparison)
     notes.append(
         "Features chosen or settings tuned on these rows beforehand make every number too low. Rows that nothing has "
         "seen would be the best judge."
     )
-    for row in rows:
-        if row.message:
-            notes.append(f"{row.name} warns: {row.message}")
-    notes += [f"Warning: {_cut(text)}" for text in found.warnings]
-    return notes
+    return notes + [f"{row.name} warns: {row.message}" for row in rows if row.message]
 
 
-def _contradictions(found: Assessment) -> list[str]:
-    """Return a note where the number to read lies outside the interval of a Bayesian row."""
-    first = _read_first(found)
+def _contradictions(comparison: Comparison) -> list[str]:
+    """Return a note where the number to read lies outside the interval of a row with a model of the classes."""
+    first = _read_first(comparison)
     if first is None or first.estimate is None or first.kind != "resampler":
         return []
     outside = []
-    for row in found.comparison.rows:
-        interval, _ = row.interval(found.comparison.level)
-        if row.name.startswith("bayes") and interval and not interval.low <= first.estimate.value <= interval.high:
+    for row in filter(_assumes_class_model, comparison.rows):
+        interval = row.interval(comparison.level)
+        if interval is not None and not interval.low <= first.estimate.value <= interval.high:
             outside.append(row.name)
     return [
-        f"The interval of {name} does not hold what {first.name} says: do not rely on its model." for name in outside
+        f"The interval of {name} does not hold the estimate of {first.name}: do not rely on its model."
+        for name in outside
     ]
 
 
-def _short(reason: str) -> str:
-    told = reason.removeprefix("no interval is offered for this estimate: ")
-    return next((words for start, words in _SHORT.items() if told.startswith(start)), told)
+def _assumes_class_model(row: Row) -> bool:
+    return row.estimate is not None and row.estimate.interval_method.assumes_class_model
+
+
+def _row_as_dict(row: Row, level: float) -> dict[str, Any]:
+    interval = row.interval(level)
+    return {
+        "estimator": row.name,
+        **{name: value for name, value in row.cells(level).items() if name not in ("low", "high", "interval")},
+        "interval": None if interval is None else interval.to_dict(),
+        "everything": None if row.estimate is None else row.estimate.to_dict(),
+    }
+
+
+def _finite(thing: Any) -> Any:
+    """Return data with None for numbers that JSON cannot hold."""
+    import numpy as np
+
+    if isinstance(thing, dict):
+        return {str(key): _finite(value) for key, value in thing.items()}
+    if isinstance(thing, list | tuple):
+        return [_finite(value) for value in thing]
+    if isinstance(thing, np.generic):
+        return _finite(thing.item())
+    return None if isinstance(thing, float) and not np.isfinite(thing) else thing
 
 
 def _cut(text: str, most: int = 200) -> str:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayes_gresub.comparing.comparison import INVISIBLE_CHOICES, Comparison, Row
+from bayes_gresub.comparing.prepared_columns import View, behind_preparation, describe_preparation, needs_numbers
 from bayes_gresub.comparing.resolve import prepared, read_estimators
 from bayes_gresub.data.description import name_of
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import RULES, Seed, child, seed_sequence
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.intervals import check_level
@@ -43,12 +45,17 @@ def compare(
     The rule is fitted once to all points for the estimators that judge that classifier; bootstrap estimators share
     their resamples. A failing estimator is a row with its message.
 
+    Where X holds texts or missing values and the classifier is a Pipeline whose first steps make X numeric, measures
+    judge the steps behind these, at the prepared columns. Cross-validation and bootstrap refit the whole Pipeline on
+    the rows as they are; those that hold a measure with kernels refit the steps behind. `preparation` of the result
+    names which did what.
+
     Parameters
     ----------
     classifier : rule or fitted classifier
         A rule is fitted to X and y. A fitted classifier is judged as it is, and must have been trained on X and y;
         rows that refit use a clone of it.
-    X : array-like of shape (n, d) or (n, ...)
+    X : array-like of shape (n, d) or (n, ...), or DataFrame with columns of any type
     y : array-like of shape (n,)
     estimators : "main", "all", "measures", "resamplers", iterable or dict
         "main" is all but those that are registered for comparison with the paper only. Else names (see
@@ -84,32 +91,43 @@ def compare(
     # Rows of X as they were given; what an estimator cannot use is its row's message.
     sample = read_for_rule(classifier, X, y, sample_weight)
     read_groups(groups, sample)
-    chosen = {name: prepared(one, seed, n_jobs, progress) for name, one in read_estimators(estimators).items()}
+    chosen = {
+        name: prepared(estimator, seed, n_jobs, progress) for name, estimator in read_estimators(estimators).items()
+    }
     test_set = _test_set(test, chosen)
     notes = [INVISIBLE_CHOICES, *_notes(chosen)]
     if test_set is not None:
         notes += _overlap(X, test_set)
     subject = f"{name_of(classifier)} on {len(sample.codes)} points"
     rows: list[Row] = []
+    preparation: tuple[str, ...] = ()
     total = len(chosen) + (test_set is not None)
     try:
-        everyone = np.arange(len(sample.codes))
-        if is_fitted(classifier, sample.restored(everyone[:1])):
+        if is_fitted(classifier, sample.restored(np.arange(1))):
             notes.append(CAME_FITTED)
             judged = classifier
         else:
-            check_rule(classifier)
-            weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
-            judged = trained(classifier, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
+            judged = _trained_on_all(classifier, sample, sample_weight, seed)
         task = Judged(classifier, judged, X, y, seed, sample_weight, groups)
+        if any(map(needs_numbers, [*chosen.values(), test_set])) and (behind := task.judge_behind_preparation()):
+            preparation = describe_preparation(chosen, behind.X.shape[1])
         for name, estimator in chosen.items():
             rows.append(task.row(name, estimator, chosen))
         if test_set is not None:
             rows.append(task.row("test set", test_set, {}))
     except KeyboardInterrupt as stop:
-        done = Comparison(tuple(rows), subject, (*notes, f"Interrupted: {len(rows)} of {total} rows done."), level)
+        done = Comparison(
+            tuple(rows), subject, (*notes, f"Interrupted: {len(rows)} of {total} rows done."), level, preparation
+        )
         raise Interrupted(f"stopped after {len(rows)} of {total} rows; partial has them.", lambda: done) from stop
-    return Comparison(tuple(rows), subject, tuple(notes), level)
+    return Comparison(tuple(rows), subject, tuple(notes), level, preparation)
+
+
+def _trained_on_all(rule: Any, sample: Sample, sample_weight: Any, seed: np.random.SeedSequence) -> Any:
+    check_rule(rule)
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
+    everyone = np.arange(len(sample.codes))
+    return trained(rule, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
 
 
 class Judged:
@@ -125,17 +143,21 @@ class Judged:
         sample_weight: Any = None,
         groups: Any = None,
     ) -> None:
-        self.rule = rule
-        self.classifier = classifier
-        self.X = X
+        self.whole = View(rule, classifier, X)
+        self.behind: View | None = None
         self.y = y
         self.sample_weight = sample_weight
         self.groups = groups
         self.seed = seed
         self.shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = {}
 
+    def judge_behind_preparation(self) -> View | None:
+        """Let estimators that need numbers judge the steps behind those that make X numeric; return these steps."""
+        self.behind = behind_preparation(self.whole)
+        return self.behind
+
     def row(self, name: str, estimator: Any, everyone: Mapping[str, Any]) -> Row:
-        """Return what one of the estimators says, `everyone` being all those that are asked."""
+        """Return the row of one of the estimators, `everyone` being all that are compared."""
         started = perf_counter()
         kind = "measure" if isinstance(estimator, Measure) else "resampler"
         kind = "test set" if isinstance(estimator, TestSet) else kind
@@ -143,26 +165,27 @@ class Judged:
             if isinstance(estimator, Bootstrap):
                 estimate, seconds = self._bootstrap(estimator, everyone)
                 return Row(name, kind, estimate, seconds)
-            estimate, said = self._estimate(estimator)
+            estimate, warned = self._estimate(estimator)
         except Exception as error:  # a failing estimator is a row, not a crash
             notes = " ".join(getattr(error, "__notes__", []))
             message = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
             return Row(name, kind, None, perf_counter() - started, message)
-        return Row(name, kind, estimate, perf_counter() - started, said)
+        return Row(name, kind, estimate, perf_counter() - started, warned)
 
     def _estimate(self, estimator: Any) -> tuple[ErrorEstimate, str]:
         """Return the estimate, and what a model warned of, which belongs to its row."""
+        view = self._view(estimator)
         if isinstance(estimator, TestSet):
             seed = self.seed if estimator.random_state is None else None
-            return estimator.error(self.classifier, random_state=seed), ""
+            return estimator.with_points(view.prepared(estimator.X)).error(view.classifier, random_state=seed), ""
         if isinstance(estimator, Measure) and estimator.has_draws:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                fitted = estimator.fit(self.X, self.y, sample_weight=self.sample_weight)
-                return fitted.error(self.classifier), " ".join(str(one.message) for one in caught)
+                fitted = estimator.fit(view.X, self.y, sample_weight=self.sample_weight)
+                return fitted.error(view.classifier), " ".join(str(warning.message) for warning in caught)
         if isinstance(estimator, Measure):
-            return estimator.fit(self.X, self.y, sample_weight=self.sample_weight).error(self.classifier), ""
-        return estimator.error(self.rule, self.X, self.y, **self._arguments()), ""
+            return estimator.fit(view.X, self.y, sample_weight=self.sample_weight).error(view.classifier), ""
+        return estimator.error(view.rule, view.X, self.y, **self._arguments(view)), ""
 
     def _bootstrap(self, estimator: Bootstrap, everyone: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
         """Return an estimate and the seconds of its resamples, which all kinds share that differ in nothing else."""
@@ -170,30 +193,36 @@ class Judged:
         key = str(_sharing(estimator))
         if key not in self.shared:
             started = perf_counter()
-            kinds = [one.kind for one in everyone.values() if isinstance(one, Bootstrap) and _sharing(one) == key]
-            found: dict[str, ErrorEstimate] | Exception
+            kinds = [
+                other.kind for other in everyone.values() if isinstance(other, Bootstrap) and _sharing(other) == key
+            ]
+            view = self._view(estimator)
+            outcome: dict[str, ErrorEstimate] | Exception
             try:
-                found = estimator.errors(self.rule, self.X, self.y, kinds, **self._arguments())
+                outcome = estimator.errors(view.rule, view.X, self.y, kinds, **self._arguments(view))
             except Exception as error:  # the other kinds would fail in the same fits
-                found = error
-            self.shared[key] = found, perf_counter() - started
-        found, seconds = self.shared[key]
-        if isinstance(found, Exception):
-            raise found
-        return found[estimator.kind], seconds
+                outcome = error
+            self.shared[key] = outcome, perf_counter() - started
+        outcome, seconds = self.shared[key]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome[estimator.kind], seconds
 
-    def _arguments(self) -> dict[str, Any]:
-        return {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": self.classifier}
+    def _view(self, estimator: Any) -> View:
+        return self.behind if self.behind is not None and needs_numbers(estimator) else self.whole
+
+    def _arguments(self, view: View) -> dict[str, Any]:
+        return {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
 
 
 def _notes(chosen: Mapping[str, Any]) -> list[str]:
     notes = []
-    if any(isinstance(one, Resampler) and not isinstance(one, Calibrated) for one in chosen.values()):
+    if any(isinstance(entry, Resampler) and not isinstance(entry, Calibrated) for entry in chosen.values()):
         notes.append(
             "Cross-validation and bootstrap estimate the average error of the rule at the sizes they train on, the "
             "other rows that of this classifier: see the column estimand."
         )
-    if sum(isinstance(one, Bootstrap) for one in chosen.values()) > 1:
+    if sum(isinstance(entry, Bootstrap) for entry in chosen.values()) > 1:
         notes.append("Bootstrap rows that differ in kind only share their resamples, and each shows their time.")
     return notes
 

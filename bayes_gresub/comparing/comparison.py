@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import html
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.intervals import Interval
+from bayes_gresub.estimate.reasons import Reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +25,20 @@ LEGEND = (
     "MC s.e.: Monte-Carlo standard error given the sample; exact where nothing is random, ? where it is unknown. "
     "to_frame() has what each row estimates and why it has no interval."
 )
+
+TITLES = {
+    "name": "estimator",
+    "error": "error",
+    "interval": "{level:g}% interval",
+    "std_error": "MC s.e.",
+    "ms": "ms",
+    "seconds": "seconds",
+    "fits": "fits",
+    "predicted": "predicted",
+}
+"""Columns that a table of estimates can show, and what they are called."""
+
+_COLUMNS = ("name", "error", "interval", "std_error", "ms", "fits", "predicted")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,48 +63,54 @@ class Row:
     seconds: float
     message: str = ""
 
-    def interval(self, level: float) -> tuple[Interval | None, str]:
-        """Return the interval, or None and the reason."""
-        if self.estimate is None:
-            return None, self.message
-        try:
-            return self.estimate.interval(level), ""
-        except ValueError as error:
-            return None, str(error)
+    @property
+    def no_interval(self) -> Reason | None:
+        """Return why the estimate has no interval; None where it has one, or where there is no estimate."""
+        return None if self.estimate is None else self.estimate.no_interval
+
+    def interval(self, level: float) -> Interval | None:
+        """Return the interval, or None where there is none."""
+        return None if self.estimate is None or self.no_interval is not None else self.estimate.interval(level)
 
     def cells(self, level: float) -> dict[str, Any]:
         """Return the row's cells, by column; an empty one is NaN or an empty string."""
-        nan = float("nan")
-        if self.estimate is None:
-            blank = dict.fromkeys(("estimate", "low", "high", "std_error"), nan)
-            return {
-                "kind": self.kind,
-                **blank,
-                "seconds": self.seconds,
-                "n_refits": 0,
-                "n_predicted": 0,
-                "exact": False,
-                "interval": "",
-                "no_interval": "",
-                "estimand": "",
-                "message": self.message,
-            }
-        interval, reason = self.interval(level)
-        how, known = self.estimate.computation, self.estimate.prior_known
-        return {
+        cells: dict[str, Any] = {
             "kind": self.kind,
-            "estimate": self.estimate.value if known else nan,
-            "low": interval.low if interval else nan,
-            "high": interval.high if interval else nan,
-            "std_error": self.estimate.std_error if known else nan,
+            **dict.fromkeys(("estimate", "low", "high", "std_error"), float("nan")),
             "seconds": self.seconds,
-            "n_refits": how.n_refits,
-            "n_predicted": how.n_predicted,
-            "exact": how.exact,
-            "interval": interval.method if interval else "",
-            "no_interval": reason,
-            "estimand": self.estimate.estimand,
-            "message": self.message if known else "class probabilities are unknown; give class_prior",
+            "n_refits": 0,
+            "n_predicted": 0,
+            "exact": False,
+            "interval": "",
+            "no_interval": "" if self.no_interval is None else str(self.no_interval),
+            "estimand": "",
+            "message": self.message,
+        }
+        if self.estimate is None:
+            return cells
+        how, unknown = self.estimate.computation, self.estimate.missing.value
+        cells |= {"n_refits": how.n_refits, "n_predicted": how.n_predicted, "exact": how.exact}
+        cells["estimand"] = str(self.estimate.estimand)
+        if unknown is not None:
+            return cells | {"message": unknown.short}
+        if interval := self.interval(level):
+            cells |= {"low": interval.low, "high": interval.high, "interval": interval.method}
+        return cells | {"estimate": self.estimate.value, "std_error": self.estimate.std_error}
+
+    def text_cells(self, level: float) -> dict[str, str]:
+        """Return the row as tables print it, by the columns of `TITLES`."""
+        cells, failed = self.cells(level), self.estimate is None
+        known = not math.isnan(cells["estimate"])
+        noise = "?" if math.isnan(cells["std_error"]) else f"{cells['std_error']:.4f}"
+        return {
+            "name": self.name,
+            "error": f"{cells['estimate']:.4f}" if known else "failed" if failed else "unknown",
+            "interval": f"{cells['low']:.3f} to {cells['high']:.3f}" if cells["interval"] else "",
+            "std_error": "" if not known else "exact" if cells["exact"] else noise,
+            "ms": f"{1e3 * self.seconds:.1f}",
+            "seconds": f"{self.seconds:.2f}",
+            "fits": "" if failed else str(cells["n_refits"]),
+            "predicted": "" if failed else str(cells["n_predicted"]),
         }
 
 
@@ -104,12 +127,15 @@ class Comparison:
         What a reader must know.
     level : float
         Of the intervals.
+    preparation : tuple of str
+        Which rows judge prepared columns and which the rows of X as they are, where these differ.
     """
 
     rows: tuple[Row, ...]
     subject: str
     notes: tuple[str, ...]
     level: float = 0.95
+    preparation: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> ErrorEstimate:
         for row in self.rows:
@@ -147,9 +173,14 @@ class Comparison:
         shown = {row.name: row.estimate for row in self.rows if row.estimate is not None and row.estimate.prior_known}
         return plot_estimates(shown, reference, ax, level=self.level)
 
+    def text_table(self, columns: Sequence[str]) -> list[list[str]]:
+        """Return these columns of `TITLES` as texts: the titles, then one line a row."""
+        titles = [TITLES[column].format(level=100 * self.level) for column in columns]
+        return [titles, *([row.text_cells(self.level)[column] for column in columns] for row in self.rows)]
+
     def __repr__(self) -> str:
-        lines = [self._header, *(self._short(row) for row in self.rows)]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(self._header))]
+        lines = self.text_table(_COLUMNS)
+        widths = [max(len(line[column]) for line in lines) for column in range(len(_COLUMNS))]
         text = [
             "  ".join(
                 cell.ljust(width) if column == 0 else cell.rjust(width)
@@ -159,52 +190,36 @@ class Comparison:
         ]
         for number, row in enumerate(self.rows, 1):
             text[number] += f"  {row.message}" if row.estimate is None else ""
-        return "\n".join([f"Error of {self.subject}", "", *text, "", LEGEND, *self.notes, *self._warnings])
+        return "\n".join([f"Error of {self.subject}", "", *text, "", *self._every_note])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(title)}</th>" for title in [*self._header, ""])
+        titles, *lines = self.text_table(_COLUMNS)
+        head = "".join(f"<th>{html.escape(title)}</th>" for title in [*titles, ""])
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in [*self._short(row), row.message]) + "</tr>"
-            for row in self.rows
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in [*line, row.message]) + "</tr>"
+            for line, row in zip(lines, self.rows, strict=True)
         )
         grouped = [*self._grouped("Estimand", "estimand"), *self._grouped("Why no interval", "no_interval")]
-        every = [LEGEND, *self.notes, *self._warnings, *grouped]
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in every)
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in [*self._every_note, *grouped])
         return (
             f"<p><b>Error of {html.escape(self.subject)}</b></p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><ul>{notes}</ul>"
         )
 
     @property
-    def _warnings(self) -> list[str]:
-        """Return what the rows that have an estimate warn of, one note for all that say the same."""
-        said: dict[str, list[str]] = {}
+    def _every_note(self) -> list[str]:
+        """Return the notes, those of rows that have an estimate and a warning among them, each once."""
+        warned: dict[str, list[str]] = {}
         for row in self.rows:
             if row.estimate is not None and row.message:
-                said.setdefault(row.message, []).append(row.name)
-        return [f"{', '.join(names)}: {message}" for message, names in said.items()]
-
-    @property
-    def _header(self) -> list[str]:
-        return ["estimator", "error", f"{100 * self.level:g}% interval", "MC s.e.", "ms", "fits", "predicted"]
+                warned.setdefault(row.message, []).append(row.name)
+        warnings = [f"{', '.join(names)}: {message}" for message, names in warned.items()]
+        return [LEGEND, *self.preparation, *self.notes, *warnings]
 
     def _grouped(self, title: str, column: str) -> list[str]:
-        """Return one note for each thing that cells of a column say, with the rows that say it."""
-        said: dict[str, list[str]] = {}
+        """Return one note for each text in a column, with the rows that have it."""
+        grouped: dict[str, list[str]] = {}
         for row in self.rows:
             if text := row.cells(self.level)[column]:
-                said.setdefault(text, []).append(row.name)
-        return [f"{title}: {text} ({', '.join(names)})." for text, names in said.items()]
-
-    def _short(self, row: Row) -> list[str]:
-        estimate = row.estimate
-        if estimate is None:
-            return [row.name, "failed", "", "", f"{1e3 * row.seconds:.1f}", "", ""]
-        how = estimate.computation
-        value, error = "unknown", ""
-        if estimate.prior_known:
-            value = f"{estimate.value:.4f}"
-            error = "exact" if how.exact else "?" if estimate.no_std_error else f"{estimate.std_error:.4f}"
-        interval, _ = row.interval(self.level)
-        ends = f"{interval.low:.3f} to {interval.high:.3f}" if interval else ""
-        return [row.name, value, ends, error, f"{1e3 * row.seconds:.1f}", str(how.n_refits), str(how.n_predicted)]
+                grouped.setdefault(text, []).append(row.name)
+        return [f"{title}: {text} ({', '.join(names)})." for text, names in grouped.items()]

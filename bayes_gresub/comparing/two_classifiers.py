@@ -11,8 +11,18 @@ from scipy import stats
 
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import Seed, seed_sequence
-from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
-from bayes_gresub.estimate.intervals import BoundedMeanSupport, Interval, check_level
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.estimands import (
+    ErrorDifference,
+    Estimand,
+    MeanErrorMass,
+    MeanErrorMassDifference,
+    RuleDifference,
+)
+from bayes_gresub.estimate.intervals import BinomialInterval, Interval, SampleInterval, bounded_mean, check_level
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws, equal_tailed
+from bayes_gresub.estimate.reasons import LearnedFromTestPoints
+from bayes_gresub.estimate.text import aligned
 from bayes_gresub.laws.denoised_draws import denoised_numbers
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
@@ -24,8 +34,6 @@ NOT_FROM_TRAINING = (
     "in each of 200 samples, and is truly better in none. Use by=TestSet(...), by=CrossValidation(...), or a measure "
     "that draws whole laws, such as Bayesian"
 )
-
-DIFFERENCE = "difference of the errors of two classifiers on the population the sample came from"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,18 +69,17 @@ class ClassifierComparison:
     def __repr__(self) -> str:
         low, high = self.interval
         first, second = (estimate.value for estimate in self.estimates)
-        says = {None: "undecided", "first": "the first errs less", "second": "the second errs less"}[self.better]
-        lines = [
-            f"ClassifierComparison: {says}",
-            f"  errors        {first:.4f} and {second:.4f}, difference {self.difference:+.4f}",
-            f"  {f'{100 * self.interval.level:g}% interval':<13} {low:+.4f} to {high:+.4f}, {self.interval.method}",
+        verdict = {None: "undecided", "first": "the first errs less", "second": "the second errs less"}[self.better]
+        rows = [
+            ("errors", f"{first:.4f} and {second:.4f}, difference {self.difference:+.4f}"),
+            (f"{100 * self.interval.level:g}% interval", f"{low:+.4f} to {high:+.4f}, {self.interval.method}"),
         ]
         if self.p_value is not None:
-            lines.append(f"  p-value       {self.p_value:.3g} if there were no difference")
+            rows.append(("p-value", f"{self.p_value:.3g} if there were no difference"))
         if self.probability is not None:
-            lines.append(f"  probability   {self.probability:.3f} that the first errs less")
-        lines += [f"  of            {self.interval.target}", f"  if            {self.interval.assumptions}"]
-        return "\n".join(lines)
+            rows.append(("probability", f"{self.probability:.3f} that the first errs less"))
+        rows += [("of", str(self.interval.target)), ("if", self.interval.assumptions)]
+        return aligned(f"ClassifierComparison: {verdict}", rows)
 
 
 def compare_classifiers(
@@ -147,29 +154,31 @@ def compare_classifiers(
 
 def _at_test_points(first: Any, second: Any, by: TestSet, level: float) -> ClassifierComparison:
     seed = seed_sequence(by.random_state)
-    one, other = (by.error(classifier, random_state=seed) for classifier in (first, second))
-    if one.support is None or one.contributions is None or other.contributions is None or one.point_weights is None:
-        raise ValueError(f"this test set supports no interval, hence no comparison: {one.no_interval}.")
-    smoothed = one.support.target != THIS_CLASSIFIER
-    target = "difference of the mean error masses of this measure about a point of the population"
-    target = target if smoothed else DIFFERENCE
-    gaps = one.contributions - other.contributions
-    assumptions = one.support.assumptions
-    if one.support.name == "clopper-pearson":
+    estimates = by.error(first, random_state=seed), by.error(second, random_state=seed)
+    contributions = [estimate.contributions for estimate in estimates]
+    weights, method = estimates[0].point_weights, estimates[0].interval_method
+    if not isinstance(method, SampleInterval) or contributions[0] is None or contributions[1] is None:
+        reason = method.reason or LearnedFromTestPoints()
+        raise ValueError(f"this test set supports no interval, hence no comparison: {reason}.")
+    target: Estimand = ErrorDifference()
+    gaps = contributions[0] - contributions[1]
+    if method.name == BinomialInterval.name:
         only_first, only_second = int((gaps > 0.5).sum()), int((gaps < -0.5).sum())
         low, high = _bonett_price(only_first, only_second, len(gaps), level)
         split = only_first + only_second
         p_value = float(stats.binomtest(only_first, split).pvalue) if split else 1.0
-        method = "Bonett-Price for paired proportions; McNemar's exact test"
+        how = "Bonett-Price for paired proportions; McNemar's exact test"
     else:
-        mean = float(one.point_weights @ gaps)
-        points = float(1 / one.point_weights.max())
-        bound = BoundedMeanSupport(target, (mean + 1) / 2, points)
-        low, high = (2 * end - 1 for end in bound.interval(level))
+        assert weights is not None, "they come with contributions"
+        mean = float(weights @ gaps)
+        points = float(1 / weights.max())
+        low, high = (2 * end - 1 for end in bounded_mean((mean + 1) / 2, points, level))
         p_value = min(1.0, 2 * float(np.exp(-points * _entropy((mean + 1) / 2, 0.5))))
-        method = "Hoeffding bound for paired differences (relative entropy)"
-    interval = Interval(low, high, level, method, target, assumptions)
-    return ClassifierComparison((one, other), one.value - other.value, interval, p_value)
+        how = "Hoeffding bound for paired differences (relative entropy)"
+        if method.target == MeanErrorMass():
+            target = MeanErrorMassDifference()
+    interval = Interval(low, high, level, how, target, method.assumptions)
+    return ClassifierComparison(estimates, estimates[0].value - estimates[1].value, interval, p_value)
 
 
 def _on_shared_folds(
@@ -205,7 +214,7 @@ def _on_shared_folds(
         mean + half,
         level,
         "corrected t over shared folds",
-        f"difference of the average errors of two rules when trained on about {held[0]:.0f} points",
+        RuleDifference(round(held[0])),
         "differences of splits are nearly normal, with the correlation of the share held out (Nadeau & Bengio)",
     )
     return ClassifierComparison((one, other), one.value - other.value, interval, p_value)
@@ -213,33 +222,29 @@ def _on_shared_folds(
 
 def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state: Seed) -> ClassifierComparison:
     seed = seed_sequence(random_state if by.random_state is None else by.random_state)
-    one, other = (by.error(classifier, random_state=seed) for classifier in (first, second))
-    if one.draws is None or other.draws is None:
+    estimates = by.error(first, random_state=seed), by.error(second, random_state=seed)
+    draws = [estimate.posterior_draws for estimate in estimates]
+    if draws[0] is None or draws[1] is None:
         raise ValueError(f"{NOT_FROM_TRAINING}.")
     # The noise of sampled points is taken out of the differences themselves: in them it does not cancel.
-    twice = _estimated_twice(one) - _estimated_twice(other)
+    twice = _estimated_twice(estimates[0], draws[0]) - _estimated_twice(estimates[1], draws[1])
     gaps = denoised_numbers(twice)
     # What is left of it in the mean counts where errors differ by less.
     noise = float(np.std(twice[0] - twice[1])) / 2 / np.sqrt(len(gaps))
     margin = noise * float(stats.norm.ppf((1 + level) / 2))
-    low, high = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2])
-    interval = Interval(
-        float(low) - margin,
-        float(high) + margin,
-        level,
-        f"equal-tailed {one.interval_name} from joint posterior draws",
-        DIFFERENCE,
-        one.draws_given,
-    )
+    low, high = equal_tailed(gaps, level)
+    how = f"equal-tailed {draws[0].kind} from joint posterior draws"
+    interval = Interval(low - margin, high + margin, level, how, ErrorDifference(), draws[0].assumptions)
     below = stats.norm.cdf(-gaps / noise) if noise > 0 else (gaps < 0) + 0.5 * (gaps == 0)
-    return ClassifierComparison((one, other), one.value - other.value, interval, None, float(np.mean(below)))
+    difference = estimates[0].value - estimates[1].value
+    return ClassifierComparison(estimates, difference, interval, None, float(np.mean(below)))
 
 
-def _estimated_twice(estimate: ErrorEstimate) -> Floats:
+def _estimated_twice(estimate: ErrorEstimate, draws: PosteriorDraws) -> Floats:
     """Return draws of an error as they were estimated, twice where from sampled points: shape (2, draws)."""
-    if estimate.posterior is None:
-        return np.stack([np.asarray(estimate.draws)] * 2)
-    return np.asarray(estimate.posterior.errors_twice(estimate))
+    if draws.source is None:
+        return np.stack([draws.errors] * 2)
+    return np.asarray(draws.source.errors_twice(estimate))
 
 
 def _bonett_price(only_first: int, only_second: int, n: int, level: float) -> tuple[float, float]:

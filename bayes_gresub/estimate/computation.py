@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -36,3 +37,12 @@ class Computation:
     n_replicates: int
     seconds: float
     n_refits: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain Python objects."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return what `to_dict` described."""
+        return cls(**data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike
 from bayes_gresub.data.arrays import Floats, Labels
 from bayes_gresub.data.sample import plain_labels, read_class_prior
 from bayes_gresub.estimate.computation import Computation
-from bayes_gresub.estimate.intervals import Interval, Support, check_level, shortest, support_from_dict
+from bayes_gresub.estimate.estimands import Estimand
+from bayes_gresub.estimate.intervals import Interval, IntervalMethod
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.reasons import Missing, OtherClassProbabilities, Reason
 from bayes_gresub.estimate.text import as_html, as_text
 from bayes_gresub.laws.confusion import (
     class_errors,
@@ -22,25 +25,18 @@ from bayes_gresub.laws.confusion import (
     expected_cost,
     replicates_with_prior,
     standard_error,
-    with_prior,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-THIS_CLASSIFIER = "error of this classifier on the population the sample came from"
-"""The estimand of every measure."""
 
-NO_INTERVAL = (
-    "the contributions of training points depend on each other through the classifier trained on them and are biased: "
-    "in simulations a nominal 95% interval from them held the true error in 0 to 82 of 100 samples. Points that the "
-    "classifier never saw, or refitting it, can support an interval; these numbers cannot"
-)
+def _read_array(values: list[Any] | None) -> Floats | None:
+    return None if values is None else np.array(values, dtype=float)
 
-NO_INTERVAL_ELSEWHERE = (
-    "whether the points passed as X are independent of the classifier is not known here. If they are, and the measure "
-    "is Empirical, a binomial interval for the number misclassified holds"
-)
+
+_ARRAY = {"read": _read_array}
+"""How `from_dict` reads a field that holds numbers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,31 +52,23 @@ class ErrorEstimate:
     ----------
     classes : ndarray of shape (c,)
         Labels, in the order of rows and columns of `confusion`.
-    estimand : str
-        What the number estimates.
+    estimand : Estimand
+        What the number estimates; `str(estimand)` is a sentence.
     computation : Computation
         How it was computed: method, exact or sampled, space, number of points predicted, seconds.
+    replicate_values : ndarray of shape (r,)
+        Independent replicates of the error, whose mean is `value`.
+    interval_method : IntervalMethod
+        What intervals are made of: a count, two moments, posterior draws; or the reason why there is none.
+    replicate_confusions : ndarray of shape (r, c, c) or None
+        The same of `confusion`.
     contributions : ndarray of shape (n,) or None
         Error mass of each point, between 0 and 1; `value` is their mean weighted by `point_weights`.
     point_weights : ndarray of shape (n,) or None
-    confusion_draws : ndarray of shape (draws, c, c) or None
-        Posterior draws of `confusion`.
-    support : Support or None
-        What an interval is made of, where an argument supports one; else `no_interval` says why not.
-    no_std_error : str
-        Why the standard error is unknown, where it is.
+    missing : Missing
+        Why there is no overall error, standard error or confusion mass, where there is none.
     details : mapping from name to number
         What else an estimator found, such as the no-information rate of the bootstrap.
-    draws_std_error : float or None
-        Monte-Carlo standard error of the mean of posterior draws, which depend on each other.
-    exact_sd : float or None
-        Posterior standard deviation of the error where it has a closed form.
-    posterior : object or None
-        What `to_inference_data` is made of, where there is a posterior; it is not kept by `to_dict`.
-    draws_given : str
-        What posterior draws, and intervals of them, assume.
-    interval_name : str
-        What intervals of posterior draws are called.
 
     Examples
     --------
@@ -93,30 +81,21 @@ class ErrorEstimate:
     (0.2619, True)
     """
 
-    classes: Labels
-    estimand: str
-    computation: Computation
-    replicate_values: Floats
-    replicate_confusions: Floats | None = None
-    no_confusion: str = ""
-    prior_known: bool = True
-    contributions: Floats | None = None
-    point_weights: Floats | None = None
-    confusion_draws: Floats | None = None
-    support: Support | None = None
-    no_interval: str = NO_INTERVAL
-    no_std_error: str = ""
-    details: Mapping[str, float] = field(default_factory=dict)
-    draws_std_error: float | None = None
-    exact_sd: float | None = None
-    posterior: Any = None
-    draws_given: str = "the model and its prior hold"
-    interval_name: str = "credible interval"
+    classes: Labels = field(metadata={"read": np.array})
+    estimand: Estimand = field(metadata={"read": Estimand.from_dict})
+    computation: Computation = field(metadata={"read": Computation.from_dict})
+    replicate_values: Floats = field(metadata=_ARRAY)
+    interval_method: IntervalMethod = field(metadata={"read": IntervalMethod.from_dict})
+    replicate_confusions: Floats | None = field(metadata=_ARRAY, default=None)
+    contributions: Floats | None = field(metadata=_ARRAY, default=None)
+    point_weights: Floats | None = field(metadata=_ARRAY, default=None)
+    missing: Missing = field(metadata={"read": Missing.from_dict}, default=Missing())
+    details: Mapping[str, float] = field(metadata={"read": dict}, default_factory=dict)
 
     @property
     def value(self) -> float:
         """Return the estimated error."""
-        self._need_prior("an overall error")
+        self._need_value("an overall error")
         return float(self.replicate_values.mean())
 
     def __float__(self) -> float:
@@ -131,7 +110,7 @@ class ErrorEstimate:
     @property
     def confusion(self) -> Floats:
         """Return the joint mass C[y, j] of true class y and predicted class j; it sums to 1."""
-        self._need_prior("the joint confusion mass")
+        self._need_value("the joint confusion mass")
         return self._confusions().mean(axis=0)
 
     @property
@@ -146,10 +125,11 @@ class ErrorEstimate:
 
         0 where nothing is random, NaN where it is unknown.
         """
-        self._need_prior("the standard error of an overall error")
-        if self.draws_std_error is not None:
-            return self.draws_std_error
-        return float("nan") if self.no_std_error else standard_error(self.replicate_values)
+        self._need_value("the standard error of an overall error")
+        draws = self.posterior_draws
+        if draws is not None and draws.std_error is not None:
+            return draws.std_error
+        return standard_error(self.replicate_values) if self.missing.std_error is None else float("nan")
 
     @property
     def internal_variance(self) -> float:
@@ -157,20 +137,45 @@ class ErrorEstimate:
         return self.std_error**2
 
     @property
+    def prior_known(self) -> bool:
+        """Return whether the class probabilities are known, hence an overall error."""
+        return self.missing.value is None
+
+    @property
+    def posterior_draws(self) -> PosteriorDraws | None:
+        """Return the posterior draws of the confusion mass, or None where there is no posterior."""
+        return self.interval_method.posterior
+
+    @property
+    def confusion_draws(self) -> Floats | None:
+        """Return posterior draws of `confusion`, shape (draws, c, c), or None where there is no posterior."""
+        return None if self.posterior_draws is None else self.posterior_draws.confusions
+
+    @property
     def draws(self) -> Floats | None:
         """Return posterior draws of the error, or None where there is no posterior."""
-        if self.confusion_draws is None:
+        if self.posterior_draws is None:
             return None
-        self._need_prior("draws of the overall error")
-        return error_mass(self.confusion_draws)
+        self._need_value("draws of the overall error")
+        return self.posterior_draws.errors
 
     @property
     def posterior_sd(self) -> float | None:
         """Return the posterior standard deviation of the error, exact where it is known; None without a posterior."""
-        draws = self.draws
-        if draws is None or self.exact_sd is not None:
-            return self.exact_sd
-        return float(draws.std())
+        if self.posterior_draws is None:
+            return None
+        self._need_value("the posterior standard deviation of the overall error")
+        return self.posterior_draws.sd
+
+    @property
+    def posterior(self) -> Any:
+        """Return what the draws come from, such as a fitted model; None without a posterior or read from a file."""
+        return None if self.posterior_draws is None else self.posterior_draws.source
+
+    @property
+    def no_interval(self) -> Reason | None:
+        """Return why there is no interval, or None where there is one."""
+        return self.missing.value or self.interval_method.reason
 
     @property
     def balanced_error(self) -> float:
@@ -209,30 +214,18 @@ class ErrorEstimate:
         """
         probabilities = read_class_prior(prior, self.classes)
         confusions = replicates_with_prior(self._confusions(), probabilities)
-        draws = None if self.confusion_draws is None else with_prior(self.confusion_draws, probabilities)
-        noise = None
-        if draws is not None and self.draws_std_error is not None and self.posterior is not None:
-            noise = self.posterior.noise_of(error_mass(draws))
+        estimand = self.estimand.with_class_probabilities(self.classes, probabilities)
+        method = self.interval_method.with_class_prior(probabilities, estimand)
+        noise_lost = _has_noise(self.interval_method) and not _has_noise(method)
         return replace(
             self,
-            replicate_confusions=confusions,
+            estimand=estimand,
             replicate_values=error_mass(confusions),
-            confusion_draws=draws,
+            replicate_confusions=confusions,
+            interval_method=method,
             contributions=None,
             point_weights=None,
-            prior_known=True,
-            draws_std_error=noise,
-            exact_sd=None,
-            no_std_error="it was that of other class probabilities"
-            if self.draws_std_error is not None and noise is None
-            else self.no_std_error,
-            posterior=None,
-            support=None,
-            no_interval="it was made for the class probabilities of the sample; give class_prior to the estimator"
-            if self.support is not None
-            else self.no_interval,
-            estimand=f"{self.estimand.partition(', with class probabilities')[0]}, with class probabilities "
-            + ", ".join(f"{label}: {p:g}" for label, p in zip(self.classes.tolist(), probabilities, strict=True)),
+            missing=Missing(std_error=OtherClassProbabilities() if noise_lost else self.missing.std_error),
         )
 
     def interval(self, level: float = 0.95, method: str | None = None) -> Interval:
@@ -246,29 +239,8 @@ class ErrorEstimate:
             supports: "clopper-pearson" or "bounded-mean" (test set), "nested-cv" (cross-validation),
             "delta-bootstrap" (bootstrap).
         """
-        check_level(level)
-        draws = self.draws
-        if draws is None:
-            self._need_prior("an interval of an overall error")
-            if self.support is None:
-                raise ValueError(f"no interval is offered for this estimate: {self.no_interval}.")
-            if method not in (None, self.support.name):
-                raise ValueError(f"method must be {self.support.name!r} for this estimate; got {method!r}.")
-            return self.support.interval(level)
-        if method in (None, "equal-tailed"):
-            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-        elif method == "hdi":
-            low, high = shortest(draws, level)
-        else:
-            raise ValueError(f"method must be 'equal-tailed' or 'hdi'; got {method!r}.")
-        return Interval(
-            float(low),
-            float(high),
-            level,
-            f"{method or 'equal-tailed'} {self.interval_name}",
-            self.estimand,
-            self.draws_given,
-        )
+        self._need_value("an interval of an overall error")
+        return self.interval_method.interval(level, method)
 
     def probability_below(self, threshold: float) -> float:
         """Return the posterior probability that the error is below a threshold; only where there are posterior draws.
@@ -277,7 +249,10 @@ class ErrorEstimate:
         """
         draws = self.draws
         if draws is None:
-            raise ValueError(f"a probability needs posterior draws, which this estimate has not: {self.no_interval}.")
+            raise ValueError(
+                "a probability needs posterior draws, and this estimate has none. Use a measure that draws, such as "
+                "Bayesian()."
+            )
         if not isinstance(threshold, int | float | np.number) or not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be an error between 0 and 1; got {threshold!r}.")
         return float((draws < threshold).mean() + 0.5 * (draws == threshold).mean())
@@ -307,55 +282,20 @@ class ErrorEstimate:
         return self.posterior.to_inference_data(self, **groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python objects that JSON can hold."""
-        has_confusion = self.prior_known and self.replicate_confusions is not None
-        return {
-            "value": self.value if self.prior_known else None,
-            "std_error": self.std_error if self.prior_known and not self.no_std_error else None,
-            "classes": plain_labels(self.classes),
-            "confusion": self.confusion.tolist() if has_confusion else None,
-            "estimand": self.estimand,
-            "computation": asdict(self.computation),
-            "replicate_values": self.replicate_values.tolist(),
-            "replicate_confusions": _to_list(self.replicate_confusions),
-            "no_confusion": self.no_confusion,
-            "prior_known": self.prior_known,
-            "contributions": _to_list(self.contributions),
-            "point_weights": _to_list(self.point_weights),
-            "confusion_draws": _to_list(self.confusion_draws),
-            "support": None if self.support is None else self.support.to_dict(),
-            "no_interval": self.no_interval,
-            "no_std_error": self.no_std_error,
-            "details": dict(self.details),
-            "draws_std_error": self.draws_std_error,
-            "exact_sd": self.exact_sd,
-            "draws_given": self.draws_given,
-            "interval_name": self.interval_name,
+        """Return everything as plain Python objects that JSON can hold; value, std_error and confusion for readers."""
+        known, has_noise = self.prior_known, self.missing.std_error is None
+        readings = {
+            "value": self.value if known else None,
+            "std_error": self.std_error if known and has_noise else None,
+            "confusion": self.confusion.tolist() if known and self.replicate_confusions is not None else None,
         }
+        stored = {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
+        return readings | stored | {"classes": plain_labels(self.classes)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ErrorEstimate:
         """Return the estimate that `to_dict` described."""
-        return cls(
-            classes=np.array(data["classes"]),
-            estimand=data["estimand"],
-            computation=Computation(**data["computation"]),
-            replicate_values=np.array(data["replicate_values"], dtype=float),
-            replicate_confusions=_to_array(data["replicate_confusions"]),
-            no_confusion=data["no_confusion"],
-            prior_known=data["prior_known"],
-            contributions=_to_array(data["contributions"]),
-            point_weights=_to_array(data["point_weights"]),
-            confusion_draws=_to_array(data["confusion_draws"]),
-            support=None if data["support"] is None else support_from_dict(data["support"]),
-            no_interval=data["no_interval"],
-            no_std_error=data["no_std_error"],
-            details=data["details"],
-            draws_std_error=data["draws_std_error"],
-            exact_sd=data["exact_sd"],
-            draws_given=data["draws_given"],
-            interval_name=data["interval_name"],
-        )
+        return cls(**{part.name: part.metadata["read"](data[part.name]) for part in fields(cls)})
 
     def to_json(self) -> str:
         """Return `to_dict` as a JSON string; numbers survive to the last digit."""
@@ -374,15 +314,12 @@ class ErrorEstimate:
 
     def _confusions(self) -> Floats:
         if self.replicate_confusions is None:
-            raise ValueError(self.no_confusion)
+            raise ValueError(f"there is no confusion mass: {self.missing.confusion}.")
         return self.replicate_confusions
 
-    def _need_prior(self, what: str) -> None:
-        if not self.prior_known:
-            raise ValueError(
-                f"{what} needs the class probabilities, which sampling='separate' does not learn. Use "
-                "with_class_prior(...), or give class_prior to the measure."
-            )
+    def _need_value(self, reading: str) -> None:
+        if self.missing.value is not None:
+            raise ValueError(f"{reading} is unknown: {self.missing.value}.")
 
     def _need_two_classes(self) -> None:
         if len(self.classes) != 2:
@@ -391,9 +328,13 @@ class ErrorEstimate:
             )
 
 
-def _to_list(array: Floats | None) -> list[Any] | None:
-    return None if array is None else array.tolist()
+def _has_noise(method: IntervalMethod) -> bool:
+    """Return whether the Monte-Carlo standard error is that of posterior draws."""
+    return method.posterior is not None and method.posterior.std_error is not None
 
 
-def _to_array(values: list[Any] | None) -> Floats | None:
-    return None if values is None else np.array(values, dtype=float)
+def _plain(part: Any) -> Any:
+    """Return a field of an estimate as plain Python objects."""
+    if hasattr(part, "to_dict"):
+        return part.to_dict()
+    return part.tolist() if isinstance(part, np.ndarray) else dict(part) if isinstance(part, Mapping) else part

@@ -1,17 +1,22 @@
-"""Intervals of an error that an argument supports: what each needs, its formula and its assumptions."""
+"""Intervals of an error that an argument supports: what each method needs, its formula and its assumptions."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtri, rel_entr
 
 from bayes_gresub.data.arrays import Floats
+from bayes_gresub.estimate.estimands import Estimand
+from bayes_gresub.estimate.reasons import OtherClassProbabilities, Reason
+
+if TYPE_CHECKING:
+    from bayes_gresub.estimate.posterior_draws import PosteriorDraws
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class Interval:
     high: float
     level: float
     method: str
-    target: str
+    target: Estimand
     assumptions: str = ""
 
     def __iter__(self) -> Iterator[float]:
@@ -31,38 +36,117 @@ class Interval:
     def __str__(self) -> str:
         return f"{self.low:.4f} to {self.high:.4f} ({100 * self.level:g}%, {self.method}, of the {self.target})"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the interval as numbers and sentences."""
+        return {**vars(self), "target": str(self.target)}
+
+
+class IntervalMethod(ABC):
+    """What an estimate carries so that an interval of any level can be read off it, or the reason why none can."""
+
+    name: ClassVar[str]
+
+    reason: Reason | None = None
+    """Why there is no interval; None where there is one."""
+
+    posterior: PosteriorDraws | None = None
+    """The posterior draws that intervals are made of, where they are."""
+
+    assumes_class_model: ClassVar[bool] = False
+    """Whether intervals hold only if a parametric model of the classes does."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the names of the intervals that `interval` makes, the usual one first."""
+        return (self.name,)
+
+    @abstractmethod
+    def interval(self, level: float, choice: str | None = None) -> Interval:
+        """Return the interval of this level, or raise with the reason why there is none."""
+
+    def with_class_prior(self, probabilities: Floats, target: Estimand) -> IntervalMethod:
+        """Return the method for the same classifier where the classes have these probabilities: by default none."""
+        return NoInterval(OtherClassProbabilities())
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the method's name and what it needs, as plain Python objects."""
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> IntervalMethod:
+        """Return the method that `to_dict` described."""
+        kinds = {kind.name: kind for kind in _named_methods(IntervalMethod)}  # type: ignore[type-abstract]
+        return kinds[data["name"]]._from_fields({name: value for name, value in data.items() if name != "name"})
+
+    @classmethod
+    @abstractmethod
+    def _from_fields(cls, values: dict[str, Any]) -> IntervalMethod:
+        """Return the method from what `to_dict` wrote but its name."""
+
+    def _check(self, level: float, choice: str | None) -> None:
+        check_level(level)
+        if choice is not None and choice not in self.choices:
+            raise ValueError(
+                f"method must be {' or '.join(map(repr, self.choices))} for this estimate; got {choice!r}."
+            )
+
 
 @dataclass(frozen=True)
-class Support(ABC):
-    """What an estimate must carry so that an interval of any level can be read off it."""
+class NoInterval(IntervalMethod):
+    """No interval is offered, for a reason."""
 
-    target: str
-    name: ClassVar[str]
+    reason: Reason
+    name = "none"
+
+    def interval(self, level: float, choice: str | None = None) -> Interval:
+        """Raise with the reason."""
+        check_level(level)
+        raise ValueError(f"no interval is offered for this estimate: {self.reason}.")
+
+    def with_class_prior(self, probabilities: Floats, target: Estimand) -> IntervalMethod:
+        """Return the same: the reason stays."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reason."""
+        return {"name": self.name, "reason": self.reason.to_dict()}
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> NoInterval:
+        return cls(Reason.from_dict(values["reason"]))
+
+
+@dataclass(frozen=True)
+class SampleInterval(IntervalMethod):
+    """An interval over samples, from a few numbers."""
+
+    target: Estimand
     method: ClassVar[str]
     assumptions: ClassVar[str]
 
-    def interval(self, level: float) -> Interval:
+    def interval(self, level: float, choice: str | None = None) -> Interval:
         """Return the interval of this level."""
-        check_level(level)
+        self._check(level, choice)
         low, high = self._ends(level)
-        return Interval(max(0.0, low), min(1.0, high), level, self.method, self.target, self.assumptions)
+        return Interval(low, high, level, self.method, self.target, self.assumptions)
 
     @abstractmethod
     def _ends(self, level: float) -> tuple[float, float]:
         """Return both ends."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the support as plain numbers and strings."""
-        return {"name": self.name, **asdict(self)}
+        """Return the numbers and the target."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"name": self.name, **values, "target": self.target.to_dict()}
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> SampleInterval:
+        return cls(**values | {"target": Estimand.from_dict(values["target"])})
 
 
 @dataclass(frozen=True)
-class BinomialSupport(Support):
-    r"""Clopper & Pearson (1934): the exact interval for a binomial proportion.
-
-    With k of m points misclassified, the ends are the quantiles alpha/2 of Beta(k, m - k + 1) and 1 - alpha/2 of
-    Beta(k + 1, m - k).
-    """
+class BinomialInterval(SampleInterval):
+    """Clopper & Pearson (1934), see `clopper_pearson`."""
 
     n_errors: int
     n_points: int
@@ -71,20 +155,12 @@ class BinomialSupport(Support):
     assumptions = "the points are independent of each other and of the training of the classifier"
 
     def _ends(self, level: float) -> tuple[float, float]:
-        k, m, tail = self.n_errors, self.n_points, (1 - level) / 2
-        low = float(betaincinv(k, m - k + 1, tail)) if k else 0.0
-        high = float(betaincinv(k + 1, m - k, 1 - tail)) if k < m else 1.0
-        return low, high
+        return clopper_pearson(self.n_errors, self.n_points, level)
 
 
 @dataclass(frozen=True)
-class BoundedMeanSupport(Support):
-    r"""Hoeffding (1963), in relative-entropy form: the mean of independent numbers between 0 and 1, of any law.
-
-    All means mu with :math:`m\,\mathrm{KL}(\hat p, \mu) \le \log(2/\alpha)`, where :math:`\hat p = \sum_i w_i Z_i` and
-    :math:`m = 1/\max_i w_i`. With equal weights m is the number of points. With others, log E exp(s Z) is convex in s
-    and 0 at 0, so each point's part is at most :math:`w_i m` times that of the heaviest: the bound holds for this m.
-    """
+class BoundedMeanInterval(SampleInterval):
+    """Hoeffding (1963), see `bounded_mean`."""
 
     mean: float
     effective_points: float
@@ -96,33 +172,23 @@ class BoundedMeanSupport(Support):
     )
 
     def _ends(self, level: float) -> tuple[float, float]:
-        bound = float(np.log(2 / (1 - level)) / self.effective_points)
-        p = min(1.0, max(0.0, self.mean))
-
-        def beyond(mu: float) -> float:
-            return float(rel_entr(p, mu) + rel_entr(1 - p, 1 - mu)) - bound
-
-        # Next to 0 and 1 the entropy of a mean close by is still finite and may lie below the bound.
-        first, last = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
-        low = 0.0 if p <= first or beyond(first) <= 0 else float(brentq(beyond, first, p, xtol=1e-14))
-        high = 1.0 if p >= last or beyond(last) <= 0 else float(brentq(beyond, p, last, xtol=1e-14))
-        return low, high
+        return bounded_mean(self.mean, self.effective_points, level)
 
 
 @dataclass(frozen=True)
-class NormalSupport(Support):
-    """A normal interval about a centre, whose standard error a method of its own supplies."""
+class NormalInterval(SampleInterval):
+    """A normal interval about a centre, cut at 0 and 1, whose standard error a method of its own supplies."""
 
     center: float
     std_error: float
 
     def _ends(self, level: float) -> tuple[float, float]:
         half = float(ndtri((1 + level) / 2)) * self.std_error
-        return self.center - half, self.center + half
+        return max(0.0, self.center - half), min(1.0, self.center + half)
 
 
 @dataclass(frozen=True)
-class NestedSupport(NormalSupport):
+class NestedInterval(NormalInterval):
     """Nested cross-validation (Bates, Hastie & Tibshirani 2023)."""
 
     name = "nested-cv"
@@ -131,7 +197,7 @@ class NestedSupport(NormalSupport):
 
 
 @dataclass(frozen=True)
-class DeltaSupport(NormalSupport):
+class DeltaInterval(NormalInterval):
     """The delta method after the bootstrap (Efron & Tibshirani 1997)."""
 
     name = "delta-bootstrap"
@@ -143,14 +209,48 @@ class DeltaSupport(NormalSupport):
     )
 
 
-SUPPORTS: dict[str, type[Support]] = {
-    kind.name: kind for kind in (BinomialSupport, BoundedMeanSupport, NestedSupport, DeltaSupport)
-}
+def clopper_pearson(n_errors: int, n_points: int, level: float) -> tuple[float, float]:
+    r"""Return the exact interval of a binomial proportion (Clopper & Pearson 1934).
+
+    With k of m points misclassified, the ends are the quantiles alpha/2 of Beta(k, m - k + 1) and 1 - alpha/2 of
+    Beta(k + 1, m - k).
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(4, 75, 0.95)
+    >>> round(low, 4), round(high, 4)
+    (0.0147, 0.131)
+    """
+    k, m, tail = n_errors, n_points, (1 - level) / 2
+    low = float(betaincinv(k, m - k + 1, tail)) if k else 0.0
+    high = float(betaincinv(k + 1, m - k, 1 - tail)) if k < m else 1.0
+    return low, high
 
 
-def support_from_dict(data: dict[str, Any]) -> Support:
-    """Return the support that `to_dict` described."""
-    return SUPPORTS[data["name"]](**{key: value for key, value in data.items() if key != "name"})
+def bounded_mean(mean: float, effective_points: float, level: float) -> tuple[float, float]:
+    r"""Return an interval of the mean of independent numbers between 0 and 1, of any law (Hoeffding 1963).
+
+    All means mu with :math:`m\,\mathrm{KL}(\hat p, \mu) \le \log(2/\alpha)`, where :math:`\hat p = \sum_i w_i Z_i` and
+    :math:`m = 1/\max_i w_i`. With equal weights m is the number of points. With others, log E exp(s Z) is convex in s
+    and 0 at 0, so each point's part is at most :math:`w_i m` times that of the heaviest: the bound holds for this m.
+
+    Examples
+    --------
+    >>> low, high = bounded_mean(0.2, 50, 0.95)
+    >>> round(low, 3), round(high, 3)
+    (0.072, 0.387)
+    """
+    bound = float(np.log(2 / (1 - level)) / effective_points)
+    p = min(1.0, max(0.0, mean))
+
+    def beyond(mu: float) -> float:
+        return float(rel_entr(p, mu) + rel_entr(1 - p, 1 - mu)) - bound
+
+    # Next to 0 and 1 the entropy of a mean close by is still finite and may lie below the bound.
+    first, last = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
+    low = 0.0 if p <= first or beyond(first) <= 0 else float(brentq(beyond, first, p, xtol=1e-14))
+    high = 1.0 if p >= last or beyond(last) <= 0 else float(brentq(beyond, p, last, xtol=1e-14))
+    return low, high
 
 
 def check_level(level: float) -> None:
@@ -159,10 +259,6 @@ def check_level(level: float) -> None:
         raise ValueError(f"level must be between 0 and 1; got {level!r}.")
 
 
-def shortest(draws: Floats, level: float) -> tuple[float, float]:
-    """Return the shortest interval that holds this share of the draws."""
-    ordered = np.sort(draws)
-    inside = int(np.ceil(level * len(ordered)))
-    widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
-    best = int(widths.argmin())
-    return float(ordered[best]), float(ordered[best + inside - 1])
+def _named_methods(kind: type[IntervalMethod]) -> list[type[IntervalMethod]]:
+    children = [descendant for child in kind.__subclasses__() for descendant in _named_methods(child)]
+    return [kind, *children] if hasattr(kind, "name") else children

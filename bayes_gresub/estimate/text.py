@@ -1,4 +1,4 @@
-"""How an estimate looks as text and HTML: the rows that tell what it says and how it was computed."""
+"""How results look as text and HTML: rows of a name and a text, and the rows of an estimate."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ if TYPE_CHECKING:
 NO_SPACE = "no widths or neighbours"
 """The space of a measure that needs none."""
 
+Rows = list[tuple[str, str]]
+"""Pairs of a name and a text."""
+
 
 def as_text(estimate: ErrorEstimate) -> str:
     """Return the estimate as aligned lines."""
-    rows = _rows(estimate)
+    (name, text), *rows = _rows(estimate)
+    return aligned(f"ErrorEstimate: {name} {text}", rows)
+
+
+def aligned(title: str, rows: Rows) -> str:
+    """Return a title and one line for each row, the texts below each other."""
     width = max(len(name) for name, _ in rows)
-    head, *rest = rows
-    lines = [f"ErrorEstimate: {head[0]} {head[1]}"]
-    return "\n".join(lines + [f"  {name:<{width}}  {text}" for name, text in rest])
+    return "\n".join([title, *(f"  {name:<{width}}  {text}" for name, text in rows)])
 
 
 def as_html(estimate: ErrorEstimate) -> str:
@@ -31,21 +37,12 @@ def as_html(estimate: ErrorEstimate) -> str:
     return f"<table><caption>ErrorEstimate</caption>{cells}</table>"
 
 
-def _rows(estimate: ErrorEstimate) -> list[tuple[str, str]]:
-    how = estimate.computation
-    if not estimate.prior_known:
-        value = "unknown: class probabilities were fixed by design; use with_class_prior(...)"
-    elif how.exact:
-        value = f"{estimate.value:.4f}, exact"
-    elif estimate.no_std_error:
-        value = f"{estimate.value:.4f}, standard error unknown: {estimate.no_std_error}"
-    else:
-        value = f"{estimate.value:.4f}, sampled, Monte-Carlo standard error {estimate.std_error:.2g}"
-    rows = [("error", value)]
-    if (estimate.confusion_draws is not None or estimate.support is not None) and estimate.prior_known:
+def _rows(estimate: ErrorEstimate) -> Rows:
+    rows = [("error", _value(estimate))]
+    if estimate.no_interval is None:
         interval = estimate.interval()
-        of = "" if interval.target == estimate.estimand else f", of the {interval.target}"
-        rows.append(("95% interval", f"{interval.low:.4f} to {interval.high:.4f}, {interval.method}{of}"))
+        target = "" if interval.target == estimate.estimand else f", of the {interval.target}"
+        rows.append(("95% interval", f"{interval.low:.4f} to {interval.high:.4f}, {interval.method}{target}"))
         if estimate.posterior_sd is not None:
             rows.append(("posterior sd", f"{estimate.posterior_sd:.4f}"))
     if estimate.replicate_confusions is not None:
@@ -55,8 +52,25 @@ def _rows(estimate: ErrorEstimate) -> list[tuple[str, str]]:
         if estimate.prior_known:
             rows.append(("majority class", f"{estimate.majority_class_error:.4f} for always saying the most frequent"))
     rows += [(name.replace("_", " "), f"{number:.4g}") for name, number in estimate.details.items()]
+    how = estimate.computation
     fits = f"{how.n_refits} fits, " if how.n_refits else ""
     time = f"{how.seconds:.1f} s" if how.seconds >= 1 else f"{how.seconds * 1e3:.3g} ms"
-    how_long = f"{how.method}; {fits}{how.n_predicted} points predicted, {time}"
     space = [] if how.space == NO_SPACE else [("space", how.space)]
-    return [*rows, ("measured by", how.estimator), *space, ("computed", how_long), ("estimates", estimate.estimand)]
+    return [
+        *rows,
+        ("measured by", how.estimator),
+        *space,
+        ("computed", f"{how.method}; {fits}{how.n_predicted} points predicted, {time}"),
+        ("estimates", str(estimate.estimand)),
+    ]
+
+
+def _value(estimate: ErrorEstimate) -> str:
+    missing = estimate.missing
+    if missing.value is not None:
+        return f"unknown: {missing.value.short}"
+    if estimate.computation.exact:
+        return f"{estimate.value:.4f}, exact"
+    if missing.std_error is not None:
+        return f"{estimate.value:.4f}, standard error unknown: {missing.std_error}"
+    return f"{estimate.value:.4f}, sampled, Monte-Carlo standard error {estimate.std_error:.2g}"

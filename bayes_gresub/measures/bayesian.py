@@ -17,7 +17,10 @@ from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import CHECKS, CLASSES, DRAWS, POSTERIOR, Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_name, check_whole, warn_user
 from bayes_gresub.estimate.computation import Computation
-from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, ShortChains
 from bayes_gresub.estimate.text import NO_SPACE
 from bayes_gresub.laws.confusion import error_mass
 from bayes_gresub.laws.denoised_draws import ConfusionDraws, confusion_draws, denoised
@@ -258,7 +261,7 @@ class Bayesian(Measure):
         how = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
         return ErrorEstimate(
             classes=region.classes,
-            estimand=THIS_CLASSIFIER,
+            estimand=ThisClassifier(),
             computation=Computation(
                 estimator=describe(self, model=fitted.model, sampler=fitted.attrs["sampler"]),
                 method=how if moments is None else f"posterior mean in closed form; {how}",
@@ -270,12 +273,17 @@ class Bayesian(Measure):
             ),
             replicate_values=error_mass(mean),
             replicate_confusions=mean,
-            prior_known=fitted.prior_known,
-            confusion_draws=confusions,
-            draws_std_error=noise if moments is None and np.isfinite(noise) else None,
-            no_std_error="" if moments is not None or np.isfinite(noise) else "the chains are too short",
-            exact_sd=None if moments is None else float(np.sqrt(moments.variance)),
-            posterior=replace(fitted, halves=None if mass.exact else halves),
+            interval_method=PosteriorDraws(
+                ThisClassifier(),
+                confusions,
+                std_error=noise if moments is None and np.isfinite(noise) else None,
+                exact_sd=None if moments is None else float(np.sqrt(moments.variance)),
+                source=replace(fitted, halves=None if mass.exact else halves),
+            ),
+            missing=Missing(
+                value=None if fitted.prior_known else ClassProbabilitiesUnknown(),
+                std_error=None if moments is not None or np.isfinite(noise) else ShortChains(),
+            ),
         )
 
     def errors_at_scales(self, classifier: Any, scales: Sequence[float], *args: Any, **kwargs: Any) -> Any:

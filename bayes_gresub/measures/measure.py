@@ -19,11 +19,15 @@ from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import DRAWS, Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_settings, check_whole
 from bayes_gresub.estimate.computation import Computation
-from bayes_gresub.estimate.error_estimate import (
-    NO_INTERVAL,
-    NO_INTERVAL_ELSEWHERE,
-    THIS_CLASSIFIER,
-    ErrorEstimate,
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.intervals import NoInterval
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.reasons import (
+    ClassProbabilitiesUnknown,
+    IndependenceUnknown,
+    Missing,
+    TrainedOnThesePoints,
 )
 from bayes_gresub.estimate.text import NO_SPACE
 from bayes_gresub.laws.components import Components
@@ -286,10 +290,10 @@ class Measure(BaseEstimator, ABC):
         at = self._sample if X is None and y is None and sample_weight is None else self._others(X, y, sample_weight)
         seed = seed_sequence(self.random_state if random_state is None else random_state)
         confusions, region = self.confusions(classifier, at, seed, scales)
-        posterior = self._posterior(region, seed) if self.has_draws and at is self._sample else {}
+        draws = self._posterior_draws(region, seed) if self.has_draws and at is self._sample else None
         seconds = perf_counter() - started
         return [
-            self._estimate(mass, scale, at, region, seconds, posterior)
+            self._estimate(mass, scale, at, region, seconds, draws)
             for mass, scale in zip(confusions, scales, strict=True)
         ]
 
@@ -306,15 +310,22 @@ class Measure(BaseEstimator, ABC):
         return points
 
     def _estimate(
-        self, mass: Confusion, scale: float, at: Sample, region: Region, seconds: float, posterior: dict[str, Any]
+        self,
+        mass: Confusion,
+        scale: float,
+        at: Sample,
+        region: Region,
+        seconds: float,
+        draws: PosteriorDraws | None,
     ) -> ErrorEstimate:
         outcome = mass.reduced()
         all_kept = len(at.rows) == at.n_given
+        known = self.sampling == "mixture" or self.class_prior is not None
         parts = {name: getattr(self, f"{name}_") for name in ("kernel", "posterior") if hasattr(self, f"{name}_")}
         name = describe(self, **parts)
         return ErrorEstimate(
             classes=region.classes,
-            estimand=THIS_CLASSIFIER,
+            estimand=ThisClassifier(),
             computation=Computation(
                 estimator=name if scale == 1 else f"{name} with widths times {scale:g}",
                 method=mass.method,
@@ -326,16 +337,16 @@ class Measure(BaseEstimator, ABC):
             ),
             replicate_values=outcome.values,
             replicate_confusions=outcome.confusions,
-            prior_known=self.sampling == "mixture" or self.class_prior is not None,
             contributions=outcome.contributions if all_kept else at.at_given_rows(outcome.contributions),
             point_weights=outcome.weights if all_kept else at.at_given_rows(outcome.weights),
-            no_interval=NO_INTERVAL if at is self._sample else NO_INTERVAL_ELSEWHERE,
-            **posterior,
+            interval_method=draws
+            or NoInterval(TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()),
+            missing=Missing(value=None if known else ClassProbabilitiesUnknown()),
         )
 
-    def _posterior(self, region: Region, seed: np.random.SeedSequence) -> dict[str, Any]:
-        """Return what an estimate at the training points says of its uncertainty, where the measure has draws."""
-        return {}
+    def _posterior_draws(self, region: Region, seed: np.random.SeedSequence) -> PosteriorDraws | None:
+        """Return posterior draws of the confusion mass at the training points, where the measure has them."""
+        return None
 
     @property
     def space(self) -> str:

@@ -13,6 +13,8 @@ from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample, encode_labels
 from bayes_gresub.data.seeds import POSTERIOR, Seed, child
 from bayes_gresub.data.validation import check_whole
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.posterior_draws import InSampleDraws, PosteriorDraws
 from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.denoised_draws import confusion_draws
 from bayes_gresub.laws.law import Law
@@ -21,12 +23,6 @@ from bayes_gresub.measures.error_draws import ErrorDraws
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.posteriors import KNN, Posterior, as_posterior
 from bayes_gresub.regions.region import Region
-
-IN_SAMPLE = {
-    "interval_name": "in-sample credible interval",
-    "draws_given": "in-sample: given the training points and the learned length-scales and amplitudes; that the "
-    "classifier was trained on the same points is not accounted for",
-}
 
 
 class PosteriorProbability(Measure):
@@ -125,17 +121,13 @@ class PosteriorProbability(Measure):
         super()._check_parameters()
         check_whole(self.draws, "draws", 10)
 
-    def _posterior(self, region: Region, seed: np.random.SeedSequence) -> dict[str, Any]:
+    def _posterior_draws(self, region: Region, seed: np.random.SeedSequence) -> PosteriorDraws | None:
         sampler = Sampler(seed)
         blocks = [confusion_draws(law, region, sampler, region.center_labels).halves[0] for law in self.law_draws(seed)]
         if not blocks:
-            return {}
+            return None
         attrs = {"model": describe(self.posterior_), "seed": str(seed.entropy)}
-        return {
-            "confusion_draws": np.concatenate(blocks),
-            "posterior": ErrorDraws(self.classes_, attrs),
-            **IN_SAMPLE,
-        }
+        return InSampleDraws(ThisClassifier(), np.concatenate(blocks), source=ErrorDraws(self.classes_, attrs))
 
 
 def over_classes(law: Floats, posterior: Posterior, classes: Labels) -> Floats:

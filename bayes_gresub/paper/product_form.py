@@ -13,11 +13,15 @@ from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.estimate.computation import Computation
-from bayes_gresub.estimate.error_estimate import (
-    NO_INTERVAL,
-    NO_INTERVAL_ELSEWHERE,
-    THIS_CLASSIFIER,
-    ErrorEstimate,
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.intervals import NoInterval
+from bayes_gresub.estimate.reasons import (
+    ClassProbabilitiesUnknown,
+    IndependenceUnknown,
+    Missing,
+    NotAdditive,
+    TrainedOnThesePoints,
 )
 from bayes_gresub.kernels import Kernel
 from bayes_gresub.laws.confusion import region_mass, reweighted, standard_error
@@ -26,11 +30,6 @@ from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures import Bolstered, PosteriorProbability
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.region import Region, decision_region
-
-_NO_LAW = (
-    "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and contributions "
-    "only. Use BolsteredPosterior, which integrates the posterior over the kernel, for everything else."
-)
 
 
 class ProductForm(Measure):
@@ -91,7 +90,7 @@ class ProductForm(Measure):
 
     def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
         """Raise: there is none."""
-        raise ValueError(_NO_LAW)
+        raise ValueError(f"{NotAdditive()}.")
 
     def error(
         self,
@@ -124,10 +123,11 @@ class ProductForm(Measure):
 
         sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
         mass = region_mass(kernels.components, region, sampler, center_labels=region.center_labels, spread=spread)
+        known = self.sampling == "mixture" or self.class_prior is not None
         products = _error_given_label(mass.values[0], labels) * doubt
         return ErrorEstimate(
             classes=region.classes,
-            estimand=THIS_CLASSIFIER,
+            estimand=ThisClassifier(),
             computation=Computation(
                 estimator=describe(self, kernel=self.kernel_, posterior=self.posterior_),
                 method=mass.method,
@@ -138,11 +138,10 @@ class ProductForm(Measure):
                 seconds=perf_counter() - started,
             ),
             replicate_values=products @ weights,
-            no_confusion=_NO_LAW,
-            prior_known=self.sampling == "mixture" or self.class_prior is not None,
             contributions=at.at_given_rows(products.mean(axis=0)),
             point_weights=at.at_given_rows(weights),
-            no_interval=NO_INTERVAL if at is self.training_sample else NO_INTERVAL_ELSEWHERE,
+            interval_method=NoInterval(TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()),
+            missing=Missing(value=None if known else ClassProbabilitiesUnknown(), confusion=NotAdditive()),
         )
 
     def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:

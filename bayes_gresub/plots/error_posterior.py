@@ -10,6 +10,7 @@ import numpy as np
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.intervals import check_level
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
 from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import FILLS, GREY
 
@@ -64,13 +65,13 @@ def plot_error_posterior(
         _check_error(name, value)
     named = _named(estimates)
     draws = [_draws(name, estimate) for name, estimate in named.items()]
-    curves = [_density(one) for one in draws]
+    curves = [_density(posterior.errors) for posterior in draws]
     top = max((float(height.max()) for _, height in curves if len(height)), default=1.0)
     ax = axes_or_new(ax, 6.4, 3.6 + 0.3 * len(named))
     for number, (name, estimate) in enumerate(named.items()):
         color = FILLS[number % len(FILLS)]
         where, height = curves[number]
-        label = _label(name, estimate, level, threshold)
+        label = _label(name, estimate, draws[number].kind, level, threshold)
         if len(height):
             ax.plot(where, height, color=color, linewidth=1.5, label=label)
             ax.fill_between(where, height, color=color, alpha=0.12 if len(named) == 1 else 0.05, linewidth=0)
@@ -84,7 +85,8 @@ def plot_error_posterior(
                     linewidth=0,
                 )
         else:
-            ax.vlines(draws[number][0], 0, top, color=color, linewidth=1.5, label=f"{label}\nall draws are the same")
+            label = f"{label}\nall draws are the same"
+            ax.vlines(draws[number].errors[0], 0, top, color=color, linewidth=1.5, label=label)
         row = -(number + 1) * _ROW * top
         ax.hlines(row, *estimate.interval(level), color=color, linewidth=4, alpha=0.6)
         ax.plot(estimate.value, row, "o", color=color, markeredgecolor="white", markersize=7, zorder=3)
@@ -113,15 +115,15 @@ def _named(estimates: ErrorEstimate | Mapping[str, ErrorEstimate]) -> Mapping[st
     return named
 
 
-def _draws(name: str, estimate: ErrorEstimate) -> Floats:
-    draws = estimate.draws
-    if draws is None:
+def _draws(name: str, estimate: ErrorEstimate) -> PosteriorDraws:
+    # Also raises where there are draws, of classes of unknown probability.
+    if estimate.draws is None or estimate.posterior_draws is None:
         raise ValueError(
             f"a posterior of the error needs posterior draws; {f'{name!r}, ' if name else 'the estimate '}made by "
             f"{estimate.computation.estimator}, has none. Use a measure that has, such as Bayesian() or "
             "PosteriorProbability(GaussianProcess())."
         )
-    return draws
+    return estimate.posterior_draws
 
 
 def _density(draws: Floats) -> tuple[Floats, Floats]:
@@ -137,9 +139,9 @@ def _density(draws: Floats) -> tuple[Floats, Floats]:
     return where, np.asarray(smooth(where) + smooth(-where) + smooth(2 - where))
 
 
-def _label(name: str, estimate: ErrorEstimate, level: float, threshold: float | None) -> str:
+def _label(name: str, estimate: ErrorEstimate, kind: str, level: float, threshold: float | None) -> str:
     low, high = estimate.interval(level)
-    lines = [f"mean {estimate.value:.4f}", f"{100 * level:g}% {estimate.interval_name} {low:.4f} to {high:.4f}"]
+    lines = [f"mean {estimate.value:.4f}", f"{100 * level:g}% {kind} {low:.4f} to {high:.4f}"]
     if threshold is not None:
         lines.append(f"P(error < {threshold:g}) = {estimate.probability_below(threshold):.3f}")
     return "\n".join([f"{name}: {lines[0]}" if name else lines[0], *lines[1:]])

@@ -45,16 +45,16 @@ def plot_estimates(
     ax = axes_or_new(ax, 7, 0.27 * len(estimates) + 2.0)
     names = list(estimates)
     refitted = [estimate for estimate in estimates.values() if estimate.computation.n_refits]
-    supported = [estimate for estimate in estimates.values() if _has_interval(estimate)]
+    supported = [estimate for estimate in estimates.values() if estimate.no_interval is None]
     for row, name in enumerate(names):
         estimate = estimates[name]
         color = ORANGE if estimate.computation.n_refits else BLUE
-        if _has_interval(estimate):
+        if estimate.no_interval is None:
             ax.hlines(row, *estimate.interval(level), color=GREY, linewidth=4, alpha=0.4)
         ax.errorbar(
             estimate.value,
             row,
-            xerr=None if estimate.no_std_error else 2 * estimate.std_error,
+            xerr=None if estimate.missing.std_error else 2 * estimate.std_error,
             fmt="o",
             color=color,
             markerfacecolor=color if estimate.computation.exact else "white",
@@ -79,7 +79,3 @@ def plot_estimates(
     plain(ax, "x")
     legend_below(ax)
     return ax
-
-
-def _has_interval(estimate: ErrorEstimate) -> bool:
-    return estimate.support is not None or estimate.confusion_draws is not None

@@ -9,6 +9,7 @@ import numpy as np
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.intervals import check_level
+from bayes_gresub.estimate.posterior_draws import equal_tailed
 from bayes_gresub.laws.confusion import class_errors, class_mass, replicates_with_prior
 from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import BLUE, GREY
@@ -47,7 +48,9 @@ def plot_estimate(estimate: ErrorEstimate, ax: Axes | None = None, *, level: flo
     check_level(level)
     rows = [*_overall(estimate, level), *_classes(estimate, level)]
     if not rows:
-        raise ValueError(f"there is no error to draw: the class probabilities are unknown, and {estimate.no_confusion}")
+        raise ValueError(
+            f"there is no error to draw: the class probabilities are unknown, and {estimate.missing.confusion}."
+        )
     n_overall = int(estimate.prior_known)
     ax = axes_or_new(ax, 6.0, (0.32 if len(rows) <= 13 else 0.2) * len(rows) + 1.5)
     for number, (_, error, noise, interval) in enumerate(rows):
@@ -80,8 +83,7 @@ def plot_estimate(estimate: ErrorEstimate, ax: Axes | None = None, *, level: flo
 def _overall(estimate: ErrorEstimate, level: float) -> list[Row]:
     if not estimate.prior_known:
         return []
-    has_interval = estimate.support is not None or estimate.confusion_draws is not None
-    interval = estimate.interval(level) if has_interval else None
+    interval = estimate.interval(level) if estimate.no_interval is None else None
     ends = None if interval is None else (interval.low, interval.high)
     return [("overall", estimate.value, estimate.std_error, ends)]
 
@@ -91,7 +93,8 @@ def _classes(estimate: ErrorEstimate, level: float) -> list[Row]:
     if estimate.replicate_confusions is None:
         return []
     noises = _class_noise(estimate.replicate_confusions)
-    if estimate.no_std_error or estimate.draws_std_error is not None:
+    draws = estimate.posterior_draws
+    if estimate.missing.std_error is not None or (draws is not None and draws.std_error is not None):
         noises = np.full_like(noises, np.nan)
     rows: list[Row] = []
     for code, (label, error) in enumerate(estimate.per_class.items()):
@@ -111,16 +114,13 @@ def _class_noise(confusions: Floats) -> Floats:
 
 def _class_interval(estimate: ErrorEstimate, code: int, level: float) -> tuple[float, float] | None:
     """Return the equal-tailed interval of the error given one class, where there are draws."""
-    if estimate.confusion_draws is None:
+    if estimate.posterior_draws is None:
         return None
-    errors = class_errors(estimate.confusion_draws)[:, code]
-    if not np.isfinite(errors).all():
-        return None
-    low, high = np.quantile(errors, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    errors = estimate.posterior_draws.class_errors[:, code]
+    return equal_tailed(errors, level) if np.isfinite(errors).all() else None
 
 
 def _interval_label(estimate: ErrorEstimate, level: float) -> str:
-    if estimate.confusion_draws is not None:
-        return f"{100 * level:g}% {estimate.interval_name}"
+    if estimate.posterior_draws is not None:
+        return f"{100 * level:g}% {estimate.posterior_draws.kind}"
     return f"{100 * level:g}% interval: {estimate.interval(level).method}"

@@ -14,7 +14,19 @@ from bayes_gresub.data.description import describe
 from bayes_gresub.data.seeds import Seed
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.estimate.intervals import DeltaSupport
+from bayes_gresub.estimate.estimands import ClassifierTrainedOn, Estimand, RuleTrainedOn, RuleTrainedOnDistinct
+from bayes_gresub.estimate.intervals import DeltaInterval, IntervalMethod, NoInterval
+from bayes_gresub.estimate.reasons import (
+    DependentPoints,
+    NoiseExceedsSpread,
+    NoSpread,
+    OtherResamples,
+    PlusWeights,
+    Reason,
+    TooFewResamples,
+    UnequalWeights,
+    Unfinished,
+)
 from bayes_gresub.laws.confusion import error_mass, replicates_with_prior, with_prior
 from bayes_gresub.resampling.interruptible import Work
 from bayes_gresub.resampling.plus_mixture import CLIPS, Mixture, plus_mixture
@@ -166,19 +178,19 @@ class Bootstrap(Resampler):
         details = {"resamples_redrawn": float(run.n_redrawn), "points_never_left_out": float(zero.n_dropped)}
         refits = len(judgements)
         combined = Combined(zero.values, zero.confusions, zero.contributions, zero.point_weights)
-        no_confusion = ""
+        estimand: Estimand
+        no_confusion = None
         if kind == "zero":
             distinct = float(np.mean([len(np.unique(split.train)) for split in run.splits]))
-            estimand = f"average error of the rule when trained on {distinct:.0f} different points of {n}"
+            estimand = RuleTrainedOnDistinct(round(distinct), n)
         else:
             apparent = run.work.results[0]
             refits += run.problem.classifier is None
             judgements = [apparent, *judgements]
-            estimand = f"average error of the rule when trained on {n} points"
+            estimand = RuleTrainedOn(n)
             combined, mixture = self._mixed(kind, run, apparent, zero)
             details |= mixture.details
             no_confusion = mixture.no_confusion
-        support, no_interval = self._support(kind, run, zero)
         return self._estimate(
             run,
             combined,
@@ -187,8 +199,7 @@ class Bootstrap(Resampler):
             exact=False,
             n_refits=refits,
             method=f"{len(run.judgements)} resamples with replacement",
-            support=support,
-            no_interval=no_interval,
+            interval_method=self._interval_method(kind, run, zero),
             details=details,
             no_confusion=no_confusion,
             name=describe(self, kind=kind),
@@ -209,31 +220,13 @@ class Bootstrap(Resampler):
         values = error_mass(confusions).mean() + mixture.slope * (e1 - e1.mean())
         return Combined(values, confusions, has_prior=True), mixture
 
-    def _support(self, kind: str, run: Run, zero: ZeroEstimate) -> tuple[DeltaSupport | None, str]:
-        problem = run.problem
-        n = len(problem.sample.codes)
-        if kind == "632+":
-            return (
-                None,
-                "the weights of .632+ depend on the sample in a way that the delta method leaves out; use '632'",
-            )
-        if self.sampling != "mixture" or self.class_prior is not None or problem.weight_total is not None:
-            return None, "the delta method after bootstrap is for points of equal weight, resampled together"
-        if run.groups_given:
-            return None, "the delta method after bootstrap is for independent points; groups were given"
-        if not run.work.is_done:
-            return None, "not all resamples are done"
-        judgements, splits = run.judgements, run.splits
-        counts = np.array([np.bincount(split.train, minlength=n) for split in splits])
-        held_out = [len(split.test) for split in splits]
-        if (counts.sum(axis=1) != n).any() or ((counts == 0).sum(axis=1) != held_out).any():
-            return None, (
-                "the delta method after bootstrap is for resamples of as many points as there are, all others being "
-                "held out"
-            )
-        if len(judgements) < _LEAST_RESAMPLES:
-            return None, f"the delta method after bootstrap needs at least {_LEAST_RESAMPLES} resamples"
-        moves, noise = influence(zero, judgements, counts)
+    def _interval_method(self, kind: str, run: Run, zero: ZeroEstimate) -> IntervalMethod:
+        """Return the delta method after bootstrap, or why it does not apply."""
+        n = len(run.problem.sample.codes)
+        counts = np.array([np.bincount(split.train, minlength=n) for split in run.splits])
+        if reason := self._no_delta_method(kind, run, counts):
+            return NoInterval(reason)
+        moves, noise = influence(zero, run.judgements, counts)
         center = zero.value
         if kind == "632":
             at_points = run.work.results[0].contributions
@@ -241,11 +234,26 @@ class Bootstrap(Resampler):
             center = 0.632 * center + 0.368 * float(at_points.mean())
             noise *= 0.632**2
         if not moves.any():
-            return None, "no point moves the estimate: all that were held out were classified alike, right or wrong"
+            return NoInterval(NoSpread())
         variance = float(moves @ moves) - noise
         if variance <= 0:
-            return None, "too few resamples for the delta method: its noise exceeds what it measures. Use more"
-        return DeltaSupport(f"error of the classifier trained on all {n} points", center, float(np.sqrt(variance))), ""
+            return NoInterval(NoiseExceedsSpread())
+        return DeltaInterval(ClassifierTrainedOn(n), center, float(np.sqrt(variance)))
+
+    def _no_delta_method(self, kind: str, run: Run, counts: Ints) -> Reason | None:
+        """Return why the delta method does not apply to these resamples, None where it does."""
+        if kind == "632+":
+            return PlusWeights()
+        if self.sampling != "mixture" or self.class_prior is not None or run.problem.weight_total is not None:
+            return UnequalWeights()
+        if run.groups_given:
+            return DependentPoints()
+        if not run.work.is_done:
+            return Unfinished(len(run.work.results), len(run.work.tasks))
+        n_held_out = [len(split.test) for split in run.splits]
+        if (counts.sum(axis=1) != counts.shape[1]).any() or ((counts == 0).sum(axis=1) != n_held_out).any():
+            return OtherResamples()
+        return TooFewResamples(_LEAST_RESAMPLES) if len(counts) < _LEAST_RESAMPLES else None
 
 
 class _Judge:

@@ -17,6 +17,7 @@ from bayes_gresub.data.sample import Sample, read_class_prior
 from bayes_gresub.data.seeds import PARTS, Seed, child
 from bayes_gresub.data.validation import check_name, check_whole
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.reasons import RandomKappa, Unfinished
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.bolstered import KernelMeasure
 from bayes_gresub.resampling.interruptible import Work
@@ -198,9 +199,7 @@ class Calibrated(Resampler):
             seconds=run.work.seconds + perf_counter() - started,
             n_refits=len(repeats) + (run.problem.classifier is None),
         )
-        unknown = "kappa depends on random splits; trace_.std_error shows how much its bias does"
-        if not run.work.is_done:
-            unknown = f"{len(repeats)} of {len(run.splits)} repeats are done"
+        no_std_error = RandomKappa() if run.work.is_done else Unfinished(len(repeats), len(run.splits), "repeats")
         details = {
             "kappa": trace.kappa,
             "rough_bias": float(trace.rough_bias[chosen]),
@@ -208,7 +207,8 @@ class Calibrated(Resampler):
             "failed_fits": float(failed.sum()),
         }
         self.trace_, self.kappa_ = trace, trace.kappa
-        return replace(estimate, computation=how, no_std_error=unknown, details=details)
+        missing = replace(estimate.missing, std_error=no_std_error)
+        return replace(estimate, computation=how, missing=missing, details=details)
 
 
 def _failed(repeats: list[_Repeat], sample: Sample) -> NDArray[np.bool_]:

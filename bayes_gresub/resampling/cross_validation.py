@@ -11,7 +11,9 @@ from bayes_gresub.data.arrays import Ints
 from bayes_gresub.data.seeds import SPLITS, Seed, child
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.estimate.intervals import NestedSupport
+from bayes_gresub.estimate.estimands import ClassifierTrainedOn, RuleTrainedOnParts
+from bayes_gresub.estimate.intervals import IntervalMethod, NestedInterval, NoInterval
+from bayes_gresub.estimate.reasons import FoldsShareTraining, NoSpread, OnePartition
 from bayes_gresub.measures import Empirical
 from bayes_gresub.resampling.interruptible import Work
 from bayes_gresub.resampling.mean_over_splits import mean_over_splits
@@ -19,11 +21,6 @@ from bayes_gresub.resampling.nested_interval import nested_interval, pair_splits
 from bayes_gresub.resampling.refit import Problem
 from bayes_gresub.resampling.resampler import Resampler, Run
 from bayes_gresub.resampling.splits import Split, fold_splits
-
-NO_CV_INTERVAL = (
-    "the errors of the folds depend on each other through the points that their classifiers share, and no unbiased "
-    "estimate of their variance exists. CrossValidation(interval='nested') offers one that holds, for more fits"
-)
 
 
 class CrossValidation(Resampler):
@@ -159,36 +156,30 @@ class CrossValidation(Resampler):
     def _conclude(self, run: Run) -> ErrorEstimate:
         judgements, splits = run.judgements, run.splits
         sample = run.problem.sample
-        n = len(sample.codes)
         whole = len(judgements) == len(splits)
         combined = mean_over_splits(judgements, sample.weights, run.n_partitions if whole else 1)
         sizes = np.array([len(split.train) for split in splits])
-        support, no_interval = None, NO_CV_INTERVAL
-        if self.interval is not None and run.work.is_done:
-            pairs = list(run.work.results[len(splits) :])
-            center, std_error = nested_interval(judgements, pairs, self.folds, n)
-            if std_error > 0:
-                support = NestedSupport(f"error of the classifier trained on all {n} points", center, std_error)
-            else:
-                no_interval = (
-                    "all points held out were classified alike, right or wrong, so that their losses have no spread"
-                )
         return self._estimate(
             run,
             combined,
             judgements,
-            estimand=rule_at(sizes, n),
+            estimand=rule_at(sizes, len(sample.codes)),
             exact=False,
             n_refits=len(run.work.results),
             method=f"mean over {len(judgements)} splits",
-            support=support,
-            no_interval=no_interval,
-            no_std_error="" if run.n_partitions > 1 else "one partition; use repeats to see its noise",
+            interval_method=self._interval_method(run),
+            no_std_error=None if run.n_partitions > 1 else OnePartition(),
         )
 
+    def _interval_method(self, run: Run) -> IntervalMethod:
+        if self.interval is None or not run.work.is_done:
+            return NoInterval(FoldsShareTraining())
+        n = len(run.problem.sample.codes)
+        pairs = list(run.work.results[len(run.splits) :])
+        center, std_error = nested_interval(run.judgements, pairs, self.folds, n)
+        return NestedInterval(ClassifierTrainedOn(n), center, std_error) if std_error > 0 else NoInterval(NoSpread())
 
-def rule_at(sizes: Ints, n: int) -> str:
-    """Return in words what is estimated by training on so many of n points."""
-    low, high = int(sizes.min()), int(sizes.max())
-    shown = f"{low}" if low == high else f"{low} to {high}"
-    return f"average error of the rule when trained on {shown} points, not of one classifier trained on {n}"
+
+def rule_at(sizes: Ints, n: int) -> RuleTrainedOnParts:
+    """Return what is estimated by training on so many of n points."""
+    return RuleTrainedOnParts(int(sizes.min()), int(sizes.max()), n)

@@ -12,8 +12,10 @@ from sklearn.base import BaseEstimator, clone
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.data.validation import check_settings
-from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, ErrorEstimate
-from bayes_gresub.estimate.intervals import BinomialSupport, BoundedMeanSupport, Support
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.estimands import MeanErrorMass, ThisClassifier
+from bayes_gresub.estimate.intervals import BinomialInterval, BoundedMeanInterval, IntervalMethod, NoInterval
+from bayes_gresub.estimate.reasons import LearnedFromTestPoints
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
 
@@ -68,6 +70,10 @@ class TestSet(BaseEstimator):
         self.sample_weight = sample_weight
         self.random_state = random_state
 
+    def with_points(self, X: ArrayLike) -> TestSet:
+        """Return the same test set, its points in another form."""
+        return TestSet(X, self.y, self.measure, sample_weight=self.sample_weight, random_state=self.random_state)
+
     def error(self, classifier: Any, *, random_state: Seed = None) -> ErrorEstimate:
         """Return the error of a trained classifier at the test points.
 
@@ -95,29 +101,25 @@ class TestSet(BaseEstimator):
                 measure.set_params(random_state=seed)
             measure.fit(self.X, self.y, sample_weight=self.sample_weight)
             estimate = measure.error(classifier, random_state=seed)
-        support, no_interval = self._support(estimate, measure, learned)
         how = replace(
             estimate.computation,
             estimator=f"TestSet({len(np.asarray(self.y))} points, {describe(measure)})",
         )
-        return replace(
-            estimate, computation=how, support=support, no_interval=no_interval, details=dict(estimate.details)
-        )
+        return replace(estimate, computation=how, interval_method=self._interval_method(estimate, measure, learned))
 
-    def _support(self, estimate: ErrorEstimate, measure: Measure, learned: bool) -> tuple[Support | None, str]:
+    def _interval_method(self, estimate: ErrorEstimate, measure: Measure, learned: bool) -> IntervalMethod:
         contributions, weights = estimate.contributions, estimate.point_weights
         if contributions is None or weights is None:
             raise TypeError(f"{type(measure).__name__} must give the contribution of each point.")
+        if estimate.posterior_draws is not None:
+            return estimate.interval_method
         plain = isinstance(measure, Empirical)
         equal = self.sample_weight is None and measure.class_prior is None
         if plain and equal:
-            return BinomialSupport(THIS_CLASSIFIER, round(float(contributions.sum())), len(contributions)), ""
-        if not estimate.prior_known:
-            return None, "an overall error needs the class probabilities"
+            return BinomialInterval(ThisClassifier(), round(float(contributions.sum())), len(contributions))
+        if estimate.missing.value is not None:
+            return NoInterval(estimate.missing.value)
         if not plain and not learned:
-            return None, (
-                "the measure learned its widths or posterior from the test points, so their contributions depend on "
-                "each other. Fit the measure to the training data first"
-            )
-        target = THIS_CLASSIFIER if plain else "mean error mass of this measure about a point of the population"
-        return BoundedMeanSupport(target, estimate.value, float(1 / weights.max())), ""
+            return NoInterval(LearnedFromTestPoints())
+        target = ThisClassifier() if plain else MeanErrorMass()
+        return BoundedMeanInterval(target, estimate.value, float(1 / weights.max()))

@@ -10,6 +10,8 @@ import numpy as np
 from bayes_gresub.data.arrays import Ints
 from bayes_gresub.data.seeds import Seed
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.intervals import NoInterval
+from bayes_gresub.estimate.reasons import FitsShareNearlyAll
 from bayes_gresub.resampling.cross_validation import rule_at
 from bayes_gresub.resampling.interruptible import Work
 from bayes_gresub.resampling.mean_over_splits import mean_over_splits
@@ -83,6 +85,5 @@ class LeaveOneOut(Resampler):
             exact=True,
             n_refits=len(judgements),
             method=f"mean over {len(judgements)} splits",
-            no_interval="the errors of the points left out depend on each other through classifiers that share nearly "
-            "all of their training points. CrossValidation(interval='nested') offers one that holds, for more fits",
+            interval_method=NoInterval(FitsShareNearlyAll()),
         )

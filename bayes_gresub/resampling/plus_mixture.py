@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
+from bayes_gresub.estimate.reasons import NegativeWeights, Reason
 from bayes_gresub.laws.confusion import error_mass
 
 CLIPS = ("efron-tibshirani", "ipred", "none")
@@ -27,14 +28,11 @@ class Mixture:
     details: dict[str, float] = field(default_factory=dict)
 
     @property
-    def no_confusion(self) -> str:
+    def no_confusion(self) -> Reason | None:
         """Return why the mixture is no mass, where it is none."""
         if min(self.apparent, self.zero, self.unrelated) >= -1e-12:
-            return ""
-        return (
-            "the zero bootstrap exceeds the no-information rate and this clip= lets weights become negative, so there "
-            "is no confusion mass. Use clip='efron-tibshirani'."
-        )
+            return None
+        return NegativeWeights()
 
     def of(self, apparent: Any, zero: Floats, unrelated: Any) -> Floats:
         """Return the mixture of these errors or confusions."""

@@ -20,7 +20,9 @@ from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.data.validation import check_settings
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.estimate.intervals import Support
+from bayes_gresub.estimate.estimands import Estimand
+from bayes_gresub.estimate.intervals import IntervalMethod, NoInterval
+from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, Reason, Unfinished
 from bayes_gresub.kernels import Kernel
 from bayes_gresub.laws.confusion import error_mass, replicates_with_prior
 from bayes_gresub.measures import Empirical
@@ -225,14 +227,13 @@ class Resampler(BaseEstimator, ABC):
         combined: Combined,
         judgements: list[Judgement],
         *,
-        estimand: str,
+        estimand: Estimand,
         exact: bool,
         n_refits: int,
         method: str,
-        support: Support | None = None,
-        no_interval: str = "",
-        no_std_error: str = "",
-        no_confusion: str = "",
+        interval_method: IntervalMethod,
+        no_std_error: Reason | None = None,
+        no_confusion: Reason | None = None,
         details: dict[str, float] | None = None,
         name: str | None = None,
     ) -> ErrorEstimate:
@@ -245,8 +246,9 @@ class Resampler(BaseEstimator, ABC):
             # Values that come with their confusions under the prior already keep their own spread.
             values = values if combined.has_prior else error_mass(confusions)
         if not run.work.is_done:
-            no_std_error = no_interval = f"{len(run.work.results)} of {len(run.work.tasks)} fits are done"
-            support, exact = None, False
+            no_std_error = Unfinished(len(run.work.results), len(run.work.tasks))
+            interval_method, exact = NoInterval(no_std_error), False
+        known = self.sampling == "mixture" or self.class_prior is not None
         return ErrorEstimate(
             classes=classes,
             estimand=estimand,
@@ -261,14 +263,15 @@ class Resampler(BaseEstimator, ABC):
                 n_refits=n_refits,
             ),
             replicate_values=values,
+            interval_method=interval_method,
             replicate_confusions=None if no_confusion else confusions,
-            no_confusion=no_confusion,
-            prior_known=self.sampling == "mixture" or self.class_prior is not None,
             contributions=_at_rows(combined.contributions, sample) if keep else None,
             point_weights=_at_rows(combined.point_weights, sample) if keep else None,
-            support=support,
-            no_interval=no_interval,
-            no_std_error=no_std_error,
+            missing=Missing(
+                value=None if known else ClassProbabilitiesUnknown(),
+                std_error=no_std_error,
+                confusion=no_confusion,
+            ),
             details=details or {},
         )
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.estimate.intervals import BinomialSupport
+from bayes_gresub.estimate.intervals import clopper_pearson
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ def share_interval(is_so: NDArray[np.bool_]) -> tuple[float, float]:
     """Return the 95% Clopper-Pearson interval of a share; NaN where there is nothing to count."""
     if not len(is_so):
         return float("nan"), float("nan")
-    low, high = BinomialSupport("share", int(is_so.sum()), len(is_so)).interval(0.95)
+    low, high = clopper_pearson(int(is_so.sum()), len(is_so), 0.95)
     return low, high
 
 

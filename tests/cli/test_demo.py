@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 import bayes_gresub as bg
 from bayes_gresub.cli import app
-from bayes_gresub.cli.breast_cancer import breast_cancer_demo
+from bayes_gresub.cli.demo_command import compare_on_breast_cancer
 
 NAMES = [entry.name for entry in bg.estimators()]
 
@@ -49,8 +49,10 @@ def test_demo_says_where_the_figure_is(demo):
 
 
 def test_demo_is_seeded():
-    one, same = (breast_cancer_demo(size=30, seed=2, estimators=["bolstered", "cv", "bayesian"]) for _ in range(2))
-    values = [[row.estimate.value for row in result.comparison.rows] for result in (one, same)]
+    one, same = (
+        compare_on_breast_cancer(size=30, seed=2, estimators=["bolstered", "cv", "bayesian"]) for _ in range(2)
+    )
+    values = [[row.estimate.value for row in result.rows] for result in (one, same)]
     assert values[0] == values[1]
 
 

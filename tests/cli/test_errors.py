@@ -195,5 +195,5 @@ def test_unexpected_errors_are_one_line_too(run, flowers, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("bayes_gresub.cli.assessment.assess", broken)
+    monkeypatch.setattr("bayes_gresub.comparing.compare", broken)
     assert "RuntimeError: two lines" in message(run, flowers, "--target", "kind")

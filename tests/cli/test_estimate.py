@@ -192,4 +192,4 @@ def test_a_bayesian_interval_that_refits_contradict_is_said(run):
     place = 10.0 * (2 * (np.arange(60) // 2 % 2) + label)
     pd.DataFrame({"size": rng.normal(place), "kind": label}).to_csv("modes.csv", index=False)
     result = run("estimate", "modes.csv", "--target", "kind", "--classifier", "3nn", "--estimators", "bayes,cv")
-    assert "The interval of bayes does not hold what cv says" in " ".join(result.stdout.split())
+    assert "The interval of bayes does not hold the estimate of cv" in " ".join(result.stdout.split())

@@ -17,8 +17,12 @@ from sklearn.neighbors import KNeighborsClassifier
 import bayes_gresub as bg
 from bayes_gresub.comparing import ClassifierComparison
 from bayes_gresub.data.seeds import seed_sequence
-from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, Computation, ErrorEstimate
-from bayes_gresub.estimate.intervals import Interval
+from bayes_gresub.estimate.computation import Computation
+from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.estimands import ErrorDifference, RuleDifference, ThisClassifier
+from bayes_gresub.estimate.intervals import Interval, NoInterval
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.reasons import TrainedOnThesePoints
 from bayes_gresub.measures.measure import Measure, MeasuredValue
 
 POPULATION = bg.datasets.PaperGaussian()
@@ -302,7 +306,7 @@ def test_smoothed_test_points_do_not_claim_the_difference_of_the_errors():
     """Kernels about test points are biased, by other amounts for other classifiers; one estimate says so of itself."""
     held_out = bg.TestSet(*sample(150, 7), bg.Bolstered().fit(*sample()))
     compared = bg.compare_classifiers(trained("1nn"), trained("lda"), by=held_out)
-    assert THIS_CLASSIFIER not in compared.interval.target
+    assert compared.interval.target != ErrorDifference()
 
 
 def test_measure_that_learns_from_the_test_points_is_refused():
@@ -504,7 +508,7 @@ def test_nested_pairs_of_folds_are_not_fitted_for_a_comparison():
 
 
 def test_target_on_folds_is_the_rules_at_the_size_trained_on():
-    assert on_folds().interval.target == "difference of the average errors of two rules when trained on about 34 points"
+    assert on_folds().interval.target == RuleDifference(34)
 
 
 UNFIT_FOLDS = {
@@ -570,11 +574,13 @@ class Drawn(Measure):
         draws = np.array([[0.5 - errors / 2, errors / 2], [errors / 2, 0.5 - errors / 2]]).transpose(2, 0, 1)
         return ErrorEstimate(
             classes=np.array([0, 1]),
-            estimand=THIS_CLASSIFIER,
+            estimand=ThisClassifier(),
             computation=Computation("Drawn()", "draws", False, "none", 0, 1, 0.0),
             replicate_values=np.array([errors.mean()]),
             replicate_confusions=draws.mean(axis=0, keepdims=True),
-            confusion_draws=draws if self.has_any else None,
+            interval_method=PosteriorDraws(ThisClassifier(), draws)
+            if self.has_any
+            else NoInterval(TrainedOnThesePoints()),
         )
 
     def sample(self, n, *, classifier=None, random_state=None):
@@ -700,7 +706,7 @@ def test_difference_is_that_of_the_estimates(by):
 @pytest.mark.parametrize("by", COMPARED)
 def test_interval_says_what_it_means(by):
     interval = COMPARED[by](False).interval
-    assert interval.target.startswith("difference of the ")
+    assert str(interval.target).startswith("difference of the ")
     assert interval.method
     assert interval.assumptions
 
@@ -712,13 +718,15 @@ def test_text_tells_verdict_errors_interval_and_assumptions(by):
     assert text.startswith("ClassifierComparison: ")
     assert f"difference {compared.difference:+.4f}" in text
     assert f"95% interval  {compared.interval.low:+.4f} to {compared.interval.high:+.4f}" in text
-    assert compared.interval.target in text
+    assert str(compared.interval.target) in text
     assert compared.interval.assumptions in text
 
 
 def verdict(low, high):
     estimate = Drawn().fit(*sample()).error(Judged(0.2), random_state=0)
-    return ClassifierComparison((estimate, estimate), (low + high) / 2, Interval(low, high, 0.95, "by hand", "none"))
+    return ClassifierComparison(
+        (estimate, estimate), (low + high) / 2, Interval(low, high, 0.95, "by hand", ErrorDifference())
+    )
 
 
 @pytest.mark.parametrize(

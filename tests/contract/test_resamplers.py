@@ -250,7 +250,7 @@ def test_standard_error_is_zero_where_nothing_was_random(name):
 @every_resampler
 def test_unknown_standard_error_comes_with_a_reason(name):
     estimate = estimated(name, "lda")
-    assert np.isnan(estimate.std_error) == bool(estimate.no_std_error)
+    assert np.isnan(estimate.std_error) == (estimate.missing.std_error is not None)
 
 
 @every_resampler
@@ -565,7 +565,7 @@ def test_interval_says_what_it_means_or_why_there_is_none(name):
     """With more resamples than elsewhere here, since few support no interval."""
     more = {"n_resamples": 60} if "n_resamples" in parameters(name) else {}
     estimate = small(name, **more).error(Counted(), *points(2, n=40))
-    if estimate.support is None:
+    if estimate.no_interval is not None:
         with pytest.raises(ValueError, match=r"no interval is offered for this estimate: (\S+ ){6,}"):
             estimate.interval(0.9)
     else:
@@ -637,7 +637,7 @@ def test_interrupted_work_resumes_to_the_same_number(name, fit, monkeypatch):
 @every_resampler
 def test_partial_estimate_has_neither_interval_nor_standard_error(name, monkeypatch):
     _, stop = interrupted(name, estimated(name, "centroid").computation.n_refits, monkeypatch)
-    assert stop.partial.support is None
+    assert stop.partial.no_interval is not None
     assert np.isnan(stop.partial.std_error)
 
 

@@ -9,7 +9,14 @@ from scipy.stats import beta
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.estimate.error_estimate import THIS_CLASSIFIER, Computation, Interval
+from bayes_gresub.estimate.computation import Computation
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.intervals import Interval, NoInterval
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, ProductForm, TrainedOnThesePoints
+
+THIS_CLASSIFIER = ThisClassifier()
+NO_PRIOR = Missing(value=ClassProbabilitiesUnknown())
 
 EXACT = Computation("Bolstered()", "normal distribution function", True, "features as given", 0, 1, 0.002)
 SAMPLED = Computation("Bolstered()", "scrambled Sobol' points", False, "features as given", 640, 2, 0.002)
@@ -20,6 +27,7 @@ CONFUSION = np.array([[0.5, 0.1], [0.1, 0.3]])
 
 def estimate_of(*confusions, classes=(0, 1), computation=EXACT, **fields):
     confusions = np.array(confusions)
+    fields = {"interval_method": NoInterval(TrainedOnThesePoints())} | fields
     values = np.array([c.sum() - np.trace(c) for c in confusions])
     return bg.ErrorEstimate(
         classes=np.array(classes),
@@ -35,7 +43,7 @@ def with_draws(errors, **fields):
     """Return an estimate with these posterior draws of the error."""
     draws = np.zeros((len(errors), 2, 2))
     draws[:, 0, 0], draws[:, 0, 1] = 1 - errors, errors
-    return estimate_of(draws.mean(axis=0), confusion_draws=draws, **fields)
+    return estimate_of(draws.mean(axis=0), interval_method=PosteriorDraws(THIS_CLASSIFIER, draws), **fields)
 
 
 def product_form():
@@ -44,7 +52,8 @@ def product_form():
         estimand=THIS_CLASSIFIER,
         computation=EXACT,
         replicate_values=np.array([0.05]),
-        no_confusion="the product form is no measure. Use form='integrated'.",
+        interval_method=NoInterval(TrainedOnThesePoints()),
+        missing=Missing(confusion=ProductForm()),
     )
 
 
@@ -55,7 +64,7 @@ def rich_estimate():
     return estimate_of(
         *confusions,
         computation=SAMPLED,
-        confusion_draws=rng.dirichlet(np.ones(4), size=5).reshape(5, 2, 2),
+        interval_method=PosteriorDraws(THIS_CLASSIFIER, rng.dirichlet(np.ones(4), size=5).reshape(5, 2, 2)),
         contributions=rng.random(7),
         point_weights=rng.random(7),
     )
@@ -157,7 +166,9 @@ class TestClassPrior:
 
     def test_draws_are_recomputed(self):
         draws = np.array([CONFUSION, [[0.2, 0.6], [0.1, 0.1]]])
-        changed = estimate_of(CONFUSION, confusion_draws=draws).with_class_prior([0.5, 0.5])
+        changed = estimate_of(CONFUSION, interval_method=PosteriorDraws(THIS_CLASSIFIER, draws)).with_class_prior(
+            [0.5, 0.5]
+        )
         np.testing.assert_allclose(changed.draws, [(1 / 6 + 1 / 4) / 2, (3 / 4 + 1 / 2) / 2], rtol=1e-14)
 
     def test_contributions_are_dropped_since_their_mean_is_no_longer_the_value(self):
@@ -222,31 +233,33 @@ class TestSeparateSampling:
         ids=["value", "float", "confusion", "cost", "majority_class_error", "draws", "interval"],
     )
     def test_questions_that_need_class_probabilities_are_refused(self, question):
-        estimate = estimate_of(CONFUSION, confusion_draws=CONFUSION[None], prior_known=False)
+        estimate = estimate_of(
+            CONFUSION, interval_method=PosteriorDraws(THIS_CLASSIFIER, CONFUSION[None]), missing=NO_PRIOR
+        )
         with pytest.raises(ValueError, match=r"Use with_class_prior\(...\), or give class_prior to the measure"):
             question(estimate)
 
     def test_per_class_errors_need_no_class_probabilities(self):
-        assert estimate_of(CONFUSION, prior_known=False).per_class == pytest.approx({0: 1 / 6, 1: 1 / 4})
+        assert estimate_of(CONFUSION, missing=NO_PRIOR).per_class == pytest.approx({0: 1 / 6, 1: 1 / 4})
 
     def test_sensitivity_needs_no_class_probabilities(self):
-        assert estimate_of(CONFUSION, prior_known=False).sensitivity == pytest.approx(0.75)
+        assert estimate_of(CONFUSION, missing=NO_PRIOR).sensitivity == pytest.approx(0.75)
 
     def test_balanced_error_needs_no_class_probabilities(self):
-        assert estimate_of(CONFUSION, prior_known=False).balanced_error == pytest.approx(5 / 24)
+        assert estimate_of(CONFUSION, missing=NO_PRIOR).balanced_error == pytest.approx(5 / 24)
 
     def test_a_class_prior_makes_the_value_known(self):
-        changed = estimate_of(CONFUSION, prior_known=False).with_class_prior([0.5, 0.5])
+        changed = estimate_of(CONFUSION, missing=NO_PRIOR).with_class_prior([0.5, 0.5])
         assert changed.value == pytest.approx(5 / 24, abs=1e-15)
 
     def test_printing_says_why_the_error_is_unknown(self):
-        assert "use with_class_prior" in repr(estimate_of(CONFUSION, prior_known=False))
+        assert "use with_class_prior" in repr(estimate_of(CONFUSION, missing=NO_PRIOR))
 
     def test_json_holds_no_value(self):
-        assert json.loads(estimate_of(CONFUSION, prior_known=False).to_json())["value"] is None
+        assert json.loads(estimate_of(CONFUSION, missing=NO_PRIOR).to_json())["value"] is None
 
     def test_json_round_trip_keeps_the_class_probabilities_unknown(self):
-        back = bg.ErrorEstimate.from_json(estimate_of(CONFUSION, prior_known=False).to_json())
+        back = bg.ErrorEstimate.from_json(estimate_of(CONFUSION, missing=NO_PRIOR).to_json())
         with pytest.raises(ValueError, match="with_class_prior"):
             _ = back.value
 
@@ -340,7 +353,7 @@ class TestInterval:
             with_draws(np.array([0.1, 0.2])).interval(level)
 
     def test_unknown_method_is_refused(self):
-        with pytest.raises(ValueError, match="'equal-tailed' or 'hdi'; got 'normal'"):
+        with pytest.raises(ValueError, match="'equal-tailed' or 'hdi' for this estimate; got 'normal'"):
             with_draws(np.array([0.1, 0.2])).interval(method="normal")
 
 
@@ -350,7 +363,16 @@ class TestPrinting:
     @pytest.mark.parametrize("show", [repr, lambda e: e._repr_html_()], ids=["text", "html"])
     @pytest.mark.parametrize(
         "words",
-        ["0.2000", "exact", "no: 0.1667", "yes: 0.2500", "0.4000", "Bolstered()", "features as given", THIS_CLASSIFIER],
+        [
+            "0.2000",
+            "exact",
+            "no: 0.1667",
+            "yes: 0.2500",
+            "0.4000",
+            "Bolstered()",
+            "features as given",
+            str(THIS_CLASSIFIER),
+        ],
     )
     def test_value_classes_space_and_estimand_are_shown(self, show, words):
         assert words in show(estimate_of(CONFUSION, classes=("no", "yes")))

@@ -12,6 +12,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing
 
 
 @cache
@@ -35,7 +38,7 @@ def with_errors(errors):
     mean = confusions.mean(axis=0)[None]
     return replace(
         estimates()["LDA"],
-        confusion_draws=confusions,
+        interval_method=PosteriorDraws(ThisClassifier(), confusions),
         replicate_confusions=mean,
         replicate_values=errors.mean(keepdims=True),
     )
@@ -160,7 +163,9 @@ BAD = {
     "threshold": (lambda: bg.plot_error_posterior(estimates(), threshold=5), ValueError, "threshold must be an error"),
     "reference": (lambda: bg.plot_error_posterior(estimates(), reference=-1), ValueError, "reference must be an error"),
     "class probabilities": (
-        lambda: bg.plot_error_posterior(replace(estimates()["LDA"], prior_known=False)),
+        lambda: bg.plot_error_posterior(
+            replace(estimates()["LDA"], missing=Missing(value=ClassProbabilitiesUnknown()))
+        ),
         ValueError,
         "with_class_prior",
     ),

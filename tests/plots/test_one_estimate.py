@@ -12,6 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
 import bayes_gresub as bg
+from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, ProductForm
 from bayes_gresub.plots import plot_estimate, plot_estimates
 
 
@@ -142,7 +143,9 @@ def test_no_confusion_leaves_the_overall_row_only():
 
 def test_neither_confusion_nor_class_probabilities_raises():
     with pytest.raises(ValueError, match="no error to draw: the class probabilities are unknown"):
-        replace(sampled(), prior_known=False, replicate_confusions=None, no_confusion="there is none").plot()
+        replace(
+            sampled(), missing=Missing(ClassProbabilitiesUnknown(), None, ProductForm()), replicate_confusions=None
+        ).plot()
 
 
 def test_class_without_mass_has_a_row_and_no_dot():

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
+from bayes_gresub.estimate.reasons import RandomKappa
 from bayes_gresub.resampling import CalibrationTrace
 from bayes_gresub.resampling.kappa_search import bisection, failed_fits, search
 
@@ -683,7 +684,7 @@ def test_estimand_is_that_of_a_measure():
 def test_standard_error_is_unknown_because_kappa_is_random():
     estimate = calibrated().error(LinearDiscriminantAnalysis(), *sample())
     assert np.isnan(estimate.std_error)
-    assert estimate.no_std_error.startswith("kappa depends on random splits")
+    assert estimate.missing.std_error == RandomKappa()
 
 
 def test_calibrated_estimate_is_not_called_exact():
