@@ -182,7 +182,7 @@ class NotAdditive(Reason):
 
     words = (
         "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and "
-        "contributions only. Use BolsteredPosterior, which integrates the posterior over the kernel, for everything else"
+        "contributions only. Use BolsteredPosterior, which integrates the posterior over the kernel, for all else"
     )
 
 

@@ -321,6 +321,7 @@ class Measure(BaseEstimator, ABC):
         outcome = mass.reduced()
         all_kept = len(at.rows) == at.n_given
         known = self.sampling == "mixture" or self.class_prior is not None
+        why_none = TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()
         parts = {name: getattr(self, f"{name}_") for name in ("kernel", "posterior") if hasattr(self, f"{name}_")}
         name = describe(self, **parts)
         return ErrorEstimate(
