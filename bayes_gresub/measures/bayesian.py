@@ -22,7 +22,7 @@ from bayes_gresub.laws.denoised_draws import denoised
 from bayes_gresub.measures.bayesian_check import check_error
 from bayes_gresub.measures.measure import MeasuredValue, PointFunction
 from bayes_gresub.measures.model_measure import ModelMeasure
-from bayes_gresub.models.check_report import Verdict
+from bayes_gresub.models.check_report import CheckReport
 from bayes_gresub.models.class_model import ClassModel
 from bayes_gresub.models.diagnostics import mcse
 from bayes_gresub.models.exact_moments import conditional_mse
@@ -191,7 +191,7 @@ class Bayesian(ModelMeasure):
             posterior=replace(fitted, halves=mass.values if len(mass.values) > 1 else None),
         )
 
-    def check(self, classifier: Any = None, *, random_state: Seed = None) -> Verdict:
+    def check(self, classifier: Any = None, *, random_state: Seed = None) -> CheckReport:
         """Return what speaks against the model, and with a classifier, against the estimate of its error.
 
         Of the model: do the chains agree; does each class look like the model (Henze-Zirkler and univariate tests on
@@ -211,7 +211,7 @@ class Bayesian(ModelMeasure):
         if classifier is not None:
             estimate = self.error(classifier, random_state=random_state)
             findings += check_error(self, classifier, estimate, child(seed, 2))
-        return Verdict(tuple(findings))
+        return CheckReport(tuple(findings))
 
     def mse(self, estimate: ErrorEstimate | float, classifier: Any) -> float:
         r"""Return the mean-square error of an estimate of this classifier's error, given the sample.

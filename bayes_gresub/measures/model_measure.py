@@ -19,7 +19,7 @@ from bayes_gresub.measures.measure import Measure
 from bayes_gresub.models.class_model import SAMPLERS, ClassModel, ClassPosterior
 from bayes_gresub.models.fitted_classes import FittedClasses, sampling_problems
 from bayes_gresub.models.gaussian import GaussianClasses
-from bayes_gresub.models.nuts import Settings, choose_backend
+from bayes_gresub.models.nuts import SamplerSettings, choose_backend
 
 _TUNE = {"nuts": 1000, "gibbs": 200, "conjugate": 0}
 
@@ -126,9 +126,9 @@ class ModelMeasure(Measure):
                 f"got {self.sampler!r}."
             )
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> SamplerSettings:
         tune = _TUNE[self.sampler] if self.tune is None else self.tune
-        return Settings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
+        return SamplerSettings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
 
     def _keep(self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
         # A copy: parameters set after fit are for the next one.

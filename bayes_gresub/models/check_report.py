@@ -32,14 +32,14 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class CheckReport:
     """All findings of a check; `bool(verdict)` says whether none of them is a problem.
 
     A check can find signs that a model is wrong, and cannot show that it is right.
 
     Examples
     --------
-    >>> print(Verdict((Finding("sampling", False, "The chains agree."),)))
+    >>> print(CheckReport((Finding("sampling", False, "The chains agree."),)))
     Nothing found that speaks against the model
       ok       sampling  The chains agree.
     """

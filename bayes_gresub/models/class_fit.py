@@ -14,10 +14,10 @@ from bayes_gresub.data.sample import read_features, read_sample
 from bayes_gresub.data.seeds import child, seed_sequence
 from bayes_gresub.data.units import pooled_deviation, to_units
 from bayes_gresub.data.validation import check_whole
-from bayes_gresub.models.class_nulls import GaussianNull, Simulate, gaussian_null, in_chunks
-from bayes_gresub.models.fit_statistics import battery_for, smooth_p_values
+from bayes_gresub.models.class_nulls import GaussianNull, Simulate, draw_in_chunks, fit_gaussian_null
+from bayes_gresub.models.fit_statistics import choose_battery, smooth_p_values
 
-__all__ = ["ClassFit", "ClassesFit", "GaussianNull", "Simulate", "class_fit", "fit_of_classes", "gaussian_null"]
+__all__ = ["ClassFit", "ClassesFit", "GaussianNull", "Simulate", "check_class", "check_classes", "fit_gaussian_null"]
 
 Random: TypeAlias = np.random.Generator | np.random.SeedSequence
 
@@ -91,7 +91,7 @@ class ClassesFit:
         return f"the model does not fit {', '.join(said)}"
 
 
-def class_fit(
+def check_class(
     points: ArrayLike,
     simulate: Simulate,
     rng: Random,
@@ -120,7 +120,7 @@ def class_fit(
         At least 6 points. Constant features are left out. With n_y <= d + 1 there is neither kurtosis nor a
         Henze-Zirkler statistic; above 500 points the latter sees 500 random ones.
     simulate : callable
-        (n_sims, rng) -> array of shape (n_sims, n_y, d), drawn from the model; `gaussian_null` makes one.
+        (n_sims, rng) -> array of shape (n_sims, n_y, d), drawn from the model; `fit_gaussian_null` makes one.
     rng : Generator or SeedSequence
     direction : array of shape (d,), or None
         Where the classes differ, so that a misfit matters most.
@@ -143,7 +143,7 @@ def class_fit(
     >>> rng = np.random.default_rng(0)
     >>> points = rng.normal(size=(100, 3))
     >>> points[:50, 1] += 6
-    >>> print(class_fit(points, gaussian_null(points), rng))
+    >>> print(check_class(points, fit_gaussian_null(points), rng))
     p = 0.002, loudest: feature 1
     """
     features, form = read_features(points, "points")
@@ -160,11 +160,11 @@ def class_fit(
         raise ValueError("points must vary in at least one feature; got copies of one point.")
     along = None if direction is None else _read_direction(direction, d)
     generator = np.random.default_rng(rng)
-    battery = battery_for(features, along, _MOST_ROWS, generator)
+    battery = choose_battery(features, along, _MOST_ROWS, generator)
     if not gaussian:
         n_pilot = max(_FEWEST_PILOTS, _PILOT_VALUES // n)
-        battery = battery.for_model(np.concatenate([*in_chunks(simulate, n_pilot, (n, d), generator)]))
-    simulated = [battery.measure(chunk) for chunk in in_chunks(simulate, n_sims, (n, d), generator)]
+        battery = battery.for_model(np.concatenate([*draw_in_chunks(simulate, n_pilot, (n, d), generator)]))
+    simulated = [battery.measure(chunk) for chunk in draw_in_chunks(simulate, n_sims, (n, d), generator)]
     p_values = smooth_p_values(np.concatenate([battery.measure(features[None]), *simulated]))
     smallest = p_values.min(axis=1)
     tests = battery.names(names)
@@ -182,7 +182,7 @@ def class_fit(
     )
 
 
-def fit_of_classes(
+def check_classes(
     X: ArrayLike,
     y: ArrayLike,
     rng: Random,
@@ -209,9 +209,9 @@ def fit_of_classes(
     y : array of shape (n,)
     rng : Generator or SeedSequence
     simulate : mapping of label to callable, or None
-        One for each class; `gaussian_null` of its points by default.
+        One for each class; `fit_gaussian_null` of its points by default.
     feature_names, gaussian, n_sims
-        As for `class_fit`; names are taken from a DataFrame.
+        As for `check_class`; names are taken from a DataFrame.
     level : float
         Chance of a false alarm over all classes.
 
@@ -220,7 +220,7 @@ def fit_of_classes(
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> print(fit_of_classes(X, y, np.random.default_rng(0)))
+    >>> print(check_classes(X, y, np.random.default_rng(0)))
     the model does not fit class 0 (p = 0.002, loudest: petal width (cm))
     """
     sample = read_sample(X, y)
@@ -241,8 +241,8 @@ def fit_of_classes(
     classes = {}
     for code, label in enumerate(labels):
         members = sample.features[sample.codes == code]
-        draw = gaussian_null(members) if simulate is None else simulate[label]
-        classes[label] = class_fit(
+        draw = fit_gaussian_null(members) if simulate is None else simulate[label]
+        classes[label] = check_class(
             members,
             draw,
             child(seed, code),

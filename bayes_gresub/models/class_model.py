@@ -13,7 +13,7 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.models.class_draws import ClassDraws
 from bayes_gresub.models.exact_moments import ClassMoments
-from bayes_gresub.models.nuts import Settings
+from bayes_gresub.models.nuts import SamplerSettings
 from bayes_gresub.regions.region import Region
 
 SAMPLERS = ("nuts", "gibbs", "conjugate")
@@ -58,11 +58,13 @@ class ClassModel(BaseEstimator, ABC):
         """Raise where the model cannot be fitted to these data by this sampler; warn of what makes it unsafe."""
 
     @abstractmethod
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Return the posterior; `check` has passed."""
 
     def learn_many(
-        self, data: Sequence[Sample], sampler: str, settings: Settings, seeds: Sequence[np.random.SeedSequence]
+        self, data: Sequence[Sample], sampler: str, settings: SamplerSettings, seeds: Sequence[np.random.SeedSequence]
     ) -> list[ClassPosterior]:
         """Return the posteriors of several samples, the same as one by one."""
         return [self.learn(one, sampler, settings, seed) for one, seed in zip(data, seeds, strict=True)]

@@ -42,8 +42,8 @@ class GaussianNull:
         return (self.mean + normal @ self.root.T).reshape(n_sims, self.n_points, -1)
 
 
-def gaussian_null(points: ArrayLike) -> GaussianNull:
-    r"""Return the normal law fitted to the points of a class, for `class_fit` to draw from.
+def fit_gaussian_null(points: ArrayLike) -> GaussianNull:
+    r"""Return the normal law fitted to the points of a class, for `check_class` to draw from.
 
     .. math:: N(\bar x, \hat\Sigma)
 
@@ -57,7 +57,7 @@ def gaussian_null(points: ArrayLike) -> GaussianNull:
     Examples
     --------
     >>> import numpy as np
-    >>> null = gaussian_null([[0.0, 1.0], [2.0, 1.5], [1.0, 3.0], [5.0, 2.0]])
+    >>> null = fit_gaussian_null([[0.0, 1.0], [2.0, 1.5], [1.0, 3.0], [5.0, 2.0]])
     >>> null(3, np.random.default_rng(0)).shape
     (3, 4, 2)
     """
@@ -74,7 +74,9 @@ def gaussian_null(points: ArrayLike) -> GaussianNull:
     return GaussianNull(n, features.mean(axis=0), root, float(shrinkage))
 
 
-def in_chunks(simulate: Simulate, n_sims: int, shape: tuple[int, int], rng: np.random.Generator) -> Iterator[Floats]:
+def draw_in_chunks(
+    simulate: Simulate, n_sims: int, shape: tuple[int, int], rng: np.random.Generator
+) -> Iterator[Floats]:
     """Yield `n_sims` data sets of `shape` (n, d), some at a time, each block of shape (s, n, d)."""
     n, d = shape
     size = max(1, _CHUNK // (n * max(n, d)))

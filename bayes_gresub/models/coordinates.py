@@ -26,7 +26,7 @@ class Coordinates:
         return self.location + self.scale * points
 
 
-def sample_coordinates(features: Floats, codes: Ints, one_unit: bool, names: tuple[str, ...] | None) -> Coordinates:
+def measure_coordinates(features: Floats, codes: Ints, one_unit: bool, names: tuple[str, ...] | None) -> Coordinates:
     """Return the coordinates that a sample suggests: the mean of its class means, the pooled within-class deviation.
 
     Parameters

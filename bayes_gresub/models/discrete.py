@@ -17,9 +17,9 @@ from bayes_gresub.laws.mass import Mass
 from bayes_gresub.models.class_draws import ClassDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.exact_moments import ClassMoments, dirichlet_moments
-from bayes_gresub.models.nuts import Settings, nuts
-from bayes_gresub.models.pymc_models import discrete_density
-from bayes_gresub.models.whitening import Inputs
+from bayes_gresub.models.nuts import SamplerSettings, run_nuts
+from bayes_gresub.models.pymc_models import build_discrete
+from bayes_gresub.models.whitening import PyMCInputs
 from bayes_gresub.regions.region import Region
 
 MOST_CELLS = 100_000
@@ -91,7 +91,9 @@ class DiscreteClasses(ClassModel):
                 "estimate. Join values, or lower concentration.",
             )
 
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Count, and draw cell probabilities."""
         levels = self._levels(data)
         cells = int(np.prod([len(one) for one in levels]))
@@ -102,8 +104,10 @@ class DiscreteClasses(ClassModel):
         shape = (settings.chains, settings.draws)
         if sampler == "conjugate":
             return DiscretePosterior(TableDraws(levels, prior + counts, shape, seed), prior)
-        inputs = Inputs(data.features.shape[1], data.n_classes, 1, 1, {"concentration": prior, "cell_counts": counts})
-        found = nuts(discrete_density, inputs, ("discrete",), settings, seed)
+        inputs = PyMCInputs(
+            data.features.shape[1], data.n_classes, 1, 1, {"concentration": prior, "cell_counts": counts}
+        )
+        found = run_nuts(build_discrete, inputs, ("discrete",), settings, seed)
         drawn = found.posterior["cell_probabilities"]
         table = TableDraws(levels, prior + counts, drawn.shape[:2], seed, drawn, stats=found.stats)
         return DiscretePosterior(table, prior)

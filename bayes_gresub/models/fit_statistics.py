@@ -97,7 +97,7 @@ class Battery:
         return projections, scores
 
 
-def battery_for(points: Floats, direction: Floats | None, most_rows: int, rng: np.random.Generator) -> Battery:
+def choose_battery(points: Floats, direction: Floats | None, most_rows: int, rng: np.random.Generator) -> Battery:
     """Return the statistics that these points allow, for a Gaussian model."""
     n = len(points)
     varying = np.flatnonzero(np.ptp(points, axis=0) > 0)

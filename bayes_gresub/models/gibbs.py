@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.models.covariance import CovarianceStructure
-from bayes_gresub.models.covariance_draws import Noise, NormalInverseWishartLaw, Statistics
-from bayes_gresub.models.whitening import HierarchicalNumbers
+from bayes_gresub.models.covariance import ClassStatistics, CovarianceStructure, NormalInverseWishartLaw, StandardNoise
+from bayes_gresub.models.whitening import HierarchicalLaw
 
 _PROPOSAL_DOF = 5.0
 _NEWTON_STEPS = 12
@@ -28,10 +27,10 @@ class GibbsDraws:
     log_strength: Floats
 
 
-def gibbs(
+def run_gibbs(
     structure: CovarianceStructure,
-    statistics: Statistics,
-    prior: HierarchicalNumbers,
+    statistics: ClassStatistics,
+    prior: HierarchicalLaw,
     generators: Sequence[np.random.Generator],
     draws: int,
     tune: int,
@@ -53,7 +52,7 @@ def gibbs(
 
     Parameters
     ----------
-    statistics : Statistics
+    statistics : ClassStatistics
         With one leading axis, the chains; chains of different data sets may stand side by side.
     generators : sequence of Generator
         One per chain: the numbers of a chain do not depend on those beside it.
@@ -67,7 +66,7 @@ def gibbs(
     groups = 1 if structure.is_shared else c
     scale = np.broadcast_to(prior.scale, statistics.scatter.shape)
     dofs = np.full((chains, groups), float(prior.dof))
-    posterior_dofs = dofs + structure.freedom(d) * structure.grouped(counts, axis=-1)
+    posterior_dofs = dofs + structure.dof_per_point(d) * structure.pool(counts, axis=-1)
     center = np.zeros((chains, d))
     log_k = np.full(chains, prior.log_strength)
     kept: list[tuple[Floats, Floats, Floats, Floats]] = []
@@ -76,14 +75,14 @@ def gibbs(
             if sweep % _BLOCK == 0:
                 noises, others = _random_numbers(structure, generators, posterior_dofs, c, d)
             inside = sweep % _BLOCK
-            noise = Noise(
+            noise = StandardNoise(
                 noises.square_roots[:, inside],
                 None if noises.below is None else noises.below[:, inside],
                 noises.means[:, inside],
             )
             strengths = np.repeat(np.exp(log_k)[:, None], c, axis=1)
             law = NormalInverseWishartLaw(center[:, None, :], strengths, dofs, scale)
-            given = structure.posterior(law, statistics)
+            given = structure.update(law, statistics)
             drawn, whitener = structure.draw_with_whitener(given, noise)
             precision = structure.precision(whitener)
             center = _center(precision, drawn.means, np.exp(log_k), prior.center_sd, others[0][:, inside])
@@ -102,16 +101,16 @@ def gibbs(
 
 def _random_numbers(
     structure: CovarianceStructure, generators: Sequence[np.random.Generator], dofs: Floats, c: int, d: int
-) -> tuple[Noise, tuple[Floats, Floats, Floats]]:
+) -> tuple[StandardNoise, tuple[Floats, Floats, Floats]]:
     """Return the random numbers of a block of sweeps, shape (chains, sweeps, ...), each chain's from its generator."""
     noises, others = [], []
     for rng, own in zip(generators, dofs, strict=True):
-        noises.append(structure.noise(rng, own, c, d, _BLOCK))
+        noises.append(structure.draw_noise(rng, own, c, d, _BLOCK))
         others.append(
             (rng.standard_normal((_BLOCK, d)), rng.standard_t(_PROPOSAL_DOF, size=_BLOCK), rng.exponential(size=_BLOCK))
         )
     below = None if noises[0].below is None else np.stack([noise.below for noise in noises if noise.below is not None])
-    together = Noise(
+    together = StandardNoise(
         np.stack([noise.square_roots for noise in noises]), below, np.stack([noise.means for noise in noises])
     )
     normal, student, exponential = (np.stack(part) for part in zip(*others, strict=True))
@@ -135,7 +134,7 @@ def _center(precision: Floats, means: Floats, strengths: Floats, sd: float, nois
 
 
 def _log_strength(
-    current: Floats, distance: Floats, n_terms: int, prior: HierarchicalNumbers, student: Floats, exponential: Floats
+    current: Floats, distance: Floats, n_terms: int, prior: HierarchicalLaw, student: Floats, exponential: Floats
 ) -> Floats:
     """Move log k by one Metropolis step whose proposal does not depend on where it is."""
     a, precision = prior.log_strength, prior.log_strength_sd**-2

@@ -12,13 +12,12 @@ from bayes_gresub.data.validation import check_whole, warn_user
 from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.covariance import CovarianceStructure, structure
-from bayes_gresub.models.covariance_draws import NormalInverseWishartLaw
-from bayes_gresub.models.gaussian import interruption, warn_of_few_points
-from bayes_gresub.models.nuts import Settings, nuts
-from bayes_gresub.models.priors import hierarchical_numbers, prior_coordinates, read_hierarchical
-from bayes_gresub.models.pymc_models import PART_CONCENTRATION, SEPARATION_SD, mixture_density
-from bayes_gresub.models.whitening import HierarchicalNumbers, mixture_inputs
+from bayes_gresub.models.covariance import CovarianceStructure, NormalInverseWishartLaw, read_structure
+from bayes_gresub.models.gaussian import note_interruption, warn_of_few_points
+from bayes_gresub.models.nuts import SamplerSettings, run_nuts
+from bayes_gresub.models.priors import choose_coordinates, read_hierarchical, standardize_hierarchical
+from bayes_gresub.models.pymc_models import PART_CONCENTRATION, SEPARATION_SD, build_mixture
+from bayes_gresub.models.whitening import HierarchicalLaw, prepare_mixture
 
 
 class MixtureClasses(ClassModel):
@@ -58,8 +57,8 @@ class MixtureClasses(ClassModel):
     def check(self, data: Sample, sampler: str) -> None:
         """Raise where a class has fewer points than parts; warn where parts would have fewer than features."""
         parts = check_whole(self.n_parts, "n_parts", 1)
-        form = structure(self.covariance)
-        if form.is_shared:
+        structure = read_structure(self.covariance)
+        if structure.is_shared:
             raise ValueError("covariance must be 'full', 'diagonal' or 'spherical' for MixtureClasses; got 'shared'.")
         self._coordinates(data)
         if (data.counts < 2 * parts).any():
@@ -68,49 +67,53 @@ class MixtureClasses(ClassModel):
                 f"has {int(data.counts.min())}. Lower n_parts, or use GaussianClasses."
             )
         d = data.features.shape[1]
-        if form.name == "full" and (data.counts < parts * (d + 1)).any():
+        if structure.name == "full" and (data.counts < parts * (d + 1)).any():
             warn_user(
                 f"the smallest class has {int(data.counts.min())} points for {parts} covariance matrices of {d} "
                 "features: the prior then decides. Use covariance='diagonal', fewer parts or fewer features.",
             )
         else:
-            warn_of_few_points(data, form, sampler)
+            warn_of_few_points(data, structure, sampler)
 
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Sample weights, means and covariances of all parts, starting about those that k-means finds."""
-        form = structure(self.covariance)
-        units = self._coordinates(data)
+        structure = read_structure(self.covariance)
+        coordinates = self._coordinates(data)
         d, c, parts = data.features.shape[1], data.n_classes, self.n_parts
-        numbers = self._numbers(form, d)
-        inside = units.inward(data.features)
+        numbers = self._numbers(structure, d)
+        inside = coordinates.inward(data.features)
         labels = _split(inside, data, parts, seed)
-        inputs, about = mixture_inputs(form, inside, data.codes, labels, c, parts, numbers)
-        found = nuts(lambda given: mixture_density(given, form.name), inputs, ("mixture", form.name), settings, seed)
+        inputs, about = prepare_mixture(structure, inside, data.codes, labels, c, parts, numbers)
+        found = run_nuts(
+            lambda given: build_mixture(given, structure.name), inputs, ("mixture", structure.name), settings, seed
+        )
         means, spread = about.draws(found.posterior)
         shape = means.shape[:2]
-        spread = form.spread_in(spread, units.scale)
+        spread = structure.rescale_spread(spread, coordinates.scale)
         hyper = {
-            "center": units.outward(found.posterior["center"]),
+            "center": coordinates.outward(found.posterior["center"]),
             "log_separation": found.posterior["log_separation"],
         }
         draws = ComponentDraws(
-            units.outward(means).reshape(*shape, c, parts, d),
+            coordinates.outward(means).reshape(*shape, c, parts, d),
             spread.reshape(*shape, c, parts, *spread.shape[3:]),
             found.posterior["weights"],
             hyper=hyper,
             stats=found.stats,
-            notes=interruption(shape[1], settings),
+            notes=note_interruption(shape[1], settings),
         )
-        return MixturePosterior(draws, form, units, numbers)
+        return MixturePosterior(draws, structure, coordinates, numbers)
 
     def _coordinates(self, data: Sample) -> Coordinates:
         prior = read_hierarchical(self.prior, "MixtureClasses")
-        return prior_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
+        return choose_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
 
-    def _numbers(self, form: CovarianceStructure, d: int) -> HierarchicalNumbers:
-        numbers = hierarchical_numbers(read_hierarchical(self.prior, "MixtureClasses"), form, d)
+    def _numbers(self, structure: CovarianceStructure, d: int) -> HierarchicalLaw:
+        numbers = standardize_hierarchical(read_hierarchical(self.prior, "MixtureClasses"), structure, d)
         # Parts are narrower than the class that they make up.
-        return HierarchicalNumbers(
+        return HierarchicalLaw(
             numbers.log_strength,
             numbers.log_strength_sd,
             numbers.center_sd,
@@ -125,11 +128,11 @@ class MixturePosterior(ClassPosterior):
     draws: ComponentDraws
 
     def __init__(
-        self, draws: ComponentDraws, form: CovarianceStructure, units: Coordinates, prior: HierarchicalNumbers
+        self, draws: ComponentDraws, structure: CovarianceStructure, coordinates: Coordinates, prior: HierarchicalLaw
     ) -> None:
         self.draws = draws
-        self.form = form
-        self.units = units
+        self.structure = structure
+        self.coordinates = coordinates
         self.prior = prior
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
@@ -141,14 +144,14 @@ class MixturePosterior(ClassPosterior):
         law = NormalInverseWishartLaw(
             np.zeros((c * parts, d)), np.ones(c * parts), np.full(c * parts, self.prior.dof), scales
         )
-        noise = self.form.noise(rng, law.dofs, c * parts, d, n)
+        noise = self.structure.draw_noise(rng, law.dofs, c * parts, d, n)
         means = center[:, None] + np.exp(log_separation)[:, None, None] * noise.means
-        spread = self.form.spread_in(self.form.draw(law, noise).spread, self.units.scale)
+        spread = self.structure.rescale_spread(self.structure.draw(law, noise).spread, self.coordinates.scale)
         return ComponentDraws(
-            self.units.outward(means).reshape(1, n, c, parts, d),
+            self.coordinates.outward(means).reshape(1, n, c, parts, d),
             spread.reshape(1, n, c, parts, *spread.shape[2:]),
             rng.dirichlet(np.full(parts, PART_CONCENTRATION), size=(1, n, c)),
-            hyper={"center": self.units.outward(center)[None], "log_separation": log_separation[None]},
+            hyper={"center": self.coordinates.outward(center)[None], "log_separation": log_separation[None]},
         )
 
 

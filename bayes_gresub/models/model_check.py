@@ -8,7 +8,7 @@ import numpy as np
 
 from bayes_gresub.data.seeds import child
 from bayes_gresub.models.check_report import Finding
-from bayes_gresub.models.class_fit import FEWEST_POINTS, fit_of_classes
+from bayes_gresub.models.class_fit import FEWEST_POINTS, check_classes
 from bayes_gresub.models.class_fit_power import power
 from bayes_gresub.models.covariance_test import covariance_p_value
 from bayes_gresub.models.diagnostics import ess, rhat
@@ -140,7 +140,7 @@ def fit_findings(fitted: FittedClasses, seed: np.random.SeedSequence, level: flo
     labels = data.classes.tolist()
     rows = np.isin(data.codes, checked)
     gaussian = isinstance(model, GaussianClasses)
-    found = fit_of_classes(
+    found = check_classes(
         data.features[rows],
         data.classes[data.codes[rows]],
         seed,

@@ -14,7 +14,7 @@ import numpy as np
 
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import as_int
-from bayes_gresub.models.whitening import Inputs
+from bayes_gresub.models.whitening import PyMCInputs
 
 BACKENDS = ("nutpie", "pymc")
 
@@ -24,7 +24,7 @@ _COMPILED: OrderedDict[Hashable, Any] = OrderedDict()
 
 
 @dataclass(frozen=True)
-class Settings:
+class SamplerSettings:
     """How a sampler is run."""
 
     draws: int
@@ -58,11 +58,11 @@ def choose_backend(backend: str | None) -> str:
     return backend
 
 
-def nuts(
-    build: Callable[[Inputs], Any],
-    inputs: Inputs,
+def run_nuts(
+    build: Callable[[PyMCInputs], Any],
+    inputs: PyMCInputs,
     key: tuple[Hashable, ...],
-    settings: Settings,
+    settings: SamplerSettings,
     seed: np.random.SeedSequence,
 ) -> NutsDraws:
     """Sample a model that `build` makes, compiled before if its key and shape were seen.
@@ -88,14 +88,14 @@ def nuts(
     return sample_pymc(model, settings, seed)
 
 
-def sample_model(model: Any, settings: Settings, seed: np.random.SeedSequence) -> NutsDraws:
+def sample_model(model: Any, settings: SamplerSettings, seed: np.random.SeedSequence) -> NutsDraws:
     """Sample a PyMC model that was built elsewhere; nothing is remembered."""
     if choose_backend(settings.backend) == "nutpie":
         return sample_nutpie(_compile(model), settings, seed)
     return sample_pymc(model, settings, seed)
 
 
-def sample_nutpie(compiled: Any, settings: Settings, seed: np.random.SeedSequence) -> NutsDraws:
+def sample_nutpie(compiled: Any, settings: SamplerSettings, seed: np.random.SeedSequence) -> NutsDraws:
     """Sample a compiled model with nutpie; an interrupt keeps what was drawn."""
     import nutpie
 
@@ -113,7 +113,7 @@ def sample_nutpie(compiled: Any, settings: Settings, seed: np.random.SeedSequenc
     return _read(found)
 
 
-def sample_pymc(model: Any, settings: Settings, seed: np.random.SeedSequence) -> NutsDraws:
+def sample_pymc(model: Any, settings: SamplerSettings, seed: np.random.SeedSequence) -> NutsDraws:
     """Sample with PyMC's own NUTS; an interrupt keeps what was drawn."""
     import pymc as pm
 
@@ -136,7 +136,7 @@ def forget() -> None:
     _COMPILED.clear()
 
 
-def _built(build: Callable[[Inputs], Any], inputs: Inputs) -> Any:
+def _built(build: Callable[[PyMCInputs], Any], inputs: PyMCInputs) -> Any:
     with _quiet():
         return build(inputs)
 

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.models.coordinates import Coordinates, sample_coordinates
-from bayes_gresub.models.covariance import CovarianceStructure
-from bayes_gresub.models.covariance_draws import NormalInverseWishartLaw
-from bayes_gresub.models.whitening import HierarchicalNumbers
+from bayes_gresub.models.coordinates import Coordinates, measure_coordinates
+from bayes_gresub.models.covariance import CovarianceStructure, NormalInverseWishartLaw
+from bayes_gresub.models.whitening import HierarchicalLaw
 
 
 class NormalInverseWishart(BaseEstimator):
@@ -154,11 +153,11 @@ def check_hierarchical(prior: Hierarchical, d: int) -> None:
             raise ValueError(f"{name} of the prior must be {needed}, a number or one per feature ({d}); got {value!r}.")
 
 
-def prior_coordinates(
+def choose_coordinates(
     prior: Prior, features: Floats, codes: Ints, one_unit: bool, names: tuple[str, ...] | None
 ) -> Coordinates:
     """Return the units of the computation: a hierarchical prior's where it names some, else the sample's."""
-    units = sample_coordinates(features, codes, one_unit, names)
+    units = measure_coordinates(features, codes, one_unit, names)
     if not isinstance(prior, Hierarchical):
         return units
     d = features.shape[1]
@@ -170,10 +169,10 @@ def prior_coordinates(
     return Coordinates(location, scale)
 
 
-def hierarchical_numbers(prior: Hierarchical, structure: CovarianceStructure, d: int) -> HierarchicalNumbers:
+def standardize_hierarchical(prior: Hierarchical, structure: CovarianceStructure, d: int) -> HierarchicalLaw:
     """Return a hierarchical prior in numbers, in its own units."""
     dof = structure.least_dof(d) + prior.extra_dof
-    return HierarchicalNumbers(
+    return HierarchicalLaw(
         log_strength=float(np.log(prior.strength * d)),
         log_strength_sd=float(prior.strength_spread),
         center_sd=float(prior.center_spread),
@@ -182,7 +181,7 @@ def hierarchical_numbers(prior: Hierarchical, structure: CovarianceStructure, d:
     )
 
 
-def fixed_law(
+def standardize_fixed(
     prior: NormalInverseWishart | Sequence[NormalInverseWishart],
     structure: CovarianceStructure,
     coordinates: Coordinates,
@@ -207,7 +206,7 @@ def fixed_law(
         means.append(coordinates.inward(mean))
         strengths.append(float(one.strength))
         dofs.append(float(one.dof))
-        scales.append(structure.scaled(scale, 1.0 / coordinates.scale))
+        scales.append(structure.rescale(scale, 1.0 / coordinates.scale))
     if structure.is_shared:
         same = all(dof == dofs[0] and np.array_equal(scale, scales[0]) for dof, scale in zip(dofs, scales, strict=True))
         if not same:

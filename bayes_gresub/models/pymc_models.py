@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.models.whitening import Inputs
+from bayes_gresub.models.whitening import PyMCInputs
 
 PART_CONCENTRATION = 2.0
 SEPARATION_SD = 0.5
 
 
-def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
+def build_gaussian(inputs: PyMCInputs, structure: str, hierarchical: bool) -> Any:
     r"""Return the PyMC model of Gaussian classes, which sees sufficient statistics only.
 
     The precision is P P' with P = R B, R R' the inverse of prior scale plus scatter (a constant), and B lower
@@ -53,8 +53,8 @@ def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
     return model
 
 
-def student_density(inputs: Inputs, structure: str) -> Any:
-    r"""Return the PyMC model of Student-t classes; scale matrices and means as in `gaussian_density`.
+def build_student(inputs: PyMCInputs, structure: str) -> Any:
+    r"""Return the PyMC model of Student-t classes; scale matrices and means as in `build_gaussian`.
 
     .. math:: \log p(x \mid y) = \log\Gamma(\tfrac{\nu+d}2) - \log\Gamma(\tfrac\nu2) - \tfrac d2 \log(\pi\nu)
               + \log|P| - \tfrac{\nu+d}2 \log(1 + |P'(x - \mu)|^2 / \nu), \qquad \nu \sim \Gamma(2, 0.1)
@@ -84,13 +84,13 @@ def student_density(inputs: Inputs, structure: str) -> Any:
     return model
 
 
-def mixture_density(inputs: Inputs, structure: str) -> Any:
+def build_mixture(inputs: PyMCInputs, structure: str) -> Any:
     r"""Return the PyMC model of classes that are mixtures of Gaussian parts; which part a point is of is summed out.
 
     .. math:: p(x \mid y) = \sum_k w_{yk} N(x; \mu_{yk}, \Sigma_{yk}), \quad w_y \sim \mathrm{Dirichlet}(2), \quad
               \mu_{yk} \sim N(m, \omega^2 I), \quad \log \omega \sim N(0, 0.5^2)
 
-    Covariances of the parts are as in `gaussian_density`, about references that k-means found.
+    Covariances of the parts are as in `build_gaussian`, about references that k-means found.
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -123,7 +123,7 @@ def mixture_density(inputs: Inputs, structure: str) -> Any:
     return model
 
 
-def discrete_density(inputs: Inputs) -> Any:
+def build_discrete(inputs: PyMCInputs) -> Any:
     """Return the PyMC model of cells: p_y ~ Dirichlet(concentration), the counts of a class multinomial."""
     import pymc as pm
     import pytensor.tensor as pt
@@ -136,14 +136,14 @@ def discrete_density(inputs: Inputs) -> Any:
     return model
 
 
-def _data(inputs: Inputs) -> dict[str, Any]:
+def _data(inputs: PyMCInputs) -> dict[str, Any]:
     """Return the data as PyMC knows them; lengths that never change are compiled in."""
     import pymc as pm
 
     return {name: pm.Data(name, value, shape=inputs.static_shape(name)) for name, value in inputs.arrays.items()}
 
 
-def _roots(structure: str, inputs: Inputs) -> tuple[Any, Any]:
+def _roots(structure: str, inputs: PyMCInputs) -> tuple[Any, Any]:
     """Return B and the logarithm of its diagonal: (groups, d, d) and (groups, d); both (groups, d) or (groups, 1)."""
     import pymc as pm
     import pytensor.tensor as pt

@@ -11,13 +11,12 @@ from bayes_gresub.data.sample import Sample
 from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.covariance import CovarianceStructure, structure
-from bayes_gresub.models.covariance_draws import GaussianDraws
-from bayes_gresub.models.gaussian import GaussianPosterior, container, interruption, warn_of_few_points
-from bayes_gresub.models.nuts import Settings, nuts
-from bayes_gresub.models.priors import Hierarchical, hierarchical_numbers, prior_coordinates, read_hierarchical
-from bayes_gresub.models.pymc_models import student_density
-from bayes_gresub.models.whitening import HierarchicalNumbers, student_inputs
+from bayes_gresub.models.covariance import CovarianceStructure, GaussianDraws, read_structure
+from bayes_gresub.models.gaussian import GaussianPosterior, collect_draws, note_interruption, warn_of_few_points
+from bayes_gresub.models.nuts import SamplerSettings, run_nuts
+from bayes_gresub.models.priors import Hierarchical, choose_coordinates, read_hierarchical, standardize_hierarchical
+from bayes_gresub.models.pymc_models import build_student
+from bayes_gresub.models.whitening import HierarchicalLaw, prepare_student
 
 
 class StudentTClasses(ClassModel):
@@ -29,7 +28,7 @@ class StudentTClasses(ClassModel):
     Parameters
     ----------
     covariance : "full" (default), "shared", "diagonal" or "spherical"
-        The form of the scale matrices.
+        The structure of the scale matrices.
     prior : "hierarchical" (default) or Hierarchical
 
     References
@@ -52,38 +51,46 @@ class StudentTClasses(ClassModel):
 
     def check(self, data: Sample, sampler: str) -> None:
         """Raise for a prior or a covariance that is not known; warn where there are fewer points than features."""
-        form = structure(self.covariance)
+        structure = read_structure(self.covariance)
         self._coordinates(data)
-        warn_of_few_points(data, form, sampler)
+        warn_of_few_points(data, structure, sampler)
 
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Sample means, scale matrices and degrees of freedom."""
-        form = structure(self.covariance)
-        units = self._coordinates(data)
-        numbers = hierarchical_numbers(read_hierarchical(self.prior, "StudentTClasses"), form, data.features.shape[1])
-        inputs, about = student_inputs(form, units.inward(data.features), data.codes, data.n_classes, numbers)
-        found = nuts(lambda given: student_density(given, form.name), inputs, ("student", form.name), settings, seed)
+        structure = read_structure(self.covariance)
+        coordinates = self._coordinates(data)
+        numbers = standardize_hierarchical(
+            read_hierarchical(self.prior, "StudentTClasses"), structure, data.features.shape[1]
+        )
+        inputs, about = prepare_student(
+            structure, coordinates.inward(data.features), data.codes, data.n_classes, numbers
+        )
+        found = run_nuts(
+            lambda given: build_student(given, structure.name), inputs, ("student", structure.name), settings, seed
+        )
         means, spread = about.draws(found.posterior)
         hyper = {
-            "center": units.outward(found.posterior["center"]),
+            "center": coordinates.outward(found.posterior["center"]),
             "log_strength": found.posterior["log_strength"],
         }
         shape = means.shape[:2]
-        draws = container(
-            form,
+        draws = collect_draws(
+            structure,
             GaussianDraws(means, spread),
-            units,
+            coordinates,
             shape,
             dof=found.posterior["dof"],
             hyper=hyper,
             stats=found.stats,
-            notes=interruption(shape[1], settings),
+            notes=note_interruption(shape[1], settings),
         )
-        return StudentTPosterior(draws, form, units, numbers, None)
+        return StudentTPosterior(draws, structure, coordinates, numbers, None)
 
     def _coordinates(self, data: Sample) -> Coordinates:
         prior: Hierarchical = read_hierarchical(self.prior, "StudentTClasses")
-        return prior_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
+        return choose_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
 
 
 class StudentTPosterior(GaussianPosterior):
@@ -92,12 +99,12 @@ class StudentTPosterior(GaussianPosterior):
     def __init__(
         self,
         draws: ComponentDraws,
-        form: CovarianceStructure,
-        units: Coordinates,
-        prior: HierarchicalNumbers,
+        structure: CovarianceStructure,
+        coordinates: Coordinates,
+        prior: HierarchicalLaw,
         law: None,
     ) -> None:
-        super().__init__(draws, form, units, prior, law)
+        super().__init__(draws, structure, coordinates, prior, law)
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
         """Draw classes as the Gaussian model does, and degrees of freedom."""

@@ -13,8 +13,8 @@ from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import as_int, child
 from bayes_gresub.models.class_draws import ClassDraws, ComponentDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
-from bayes_gresub.models.gaussian import interruption
-from bayes_gresub.models.nuts import Settings, sample_model
+from bayes_gresub.models.gaussian import note_interruption
+from bayes_gresub.models.nuts import SamplerSettings, sample_model
 
 _SPREADS = ("covariances", "covariance", "scales", "scale", "variances", "variance")
 _OF_ALL = ("covariance", "scale", "variance")
@@ -64,7 +64,9 @@ class PyMCClasses(ClassModel):
     def check(self, data: Sample, sampler: str) -> None:
         """Leave checks to the function and to the names of what it built."""
 
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Build, check the names, sample."""
         model = self.build(data.features.copy(), data.codes.copy())
         names = {variable.name for variable in getattr(model, "unobserved_RVs", [])}
@@ -84,8 +86,8 @@ class PyMCClasses(ClassModel):
             )
         _check_shapes(model, spreads[0], data)
         found = sample_model(model, settings, seed)
-        notes = interruption(found.posterior["means"].shape[1], settings)
-        draws = _container(dict(found.posterior), spreads[0], data, found.stats, notes)
+        notes = note_interruption(found.posterior["means"].shape[1], settings)
+        draws = _collect_draws(dict(found.posterior), spreads[0], data, found.stats, notes)
         return CustomPosterior(draws, self.build, data, seed, found.posterior.get("class_probabilities"))
 
 
@@ -122,7 +124,7 @@ class CustomPosterior(ClassPosterior):
             logger.setLevel(level)
         posterior = {str(name): np.asarray(values) for name, values in found["prior"].data_vars.items()}
         spread = next(name for name in _SPREADS if name in posterior)
-        return _container(posterior, spread, None, {})
+        return _collect_draws(posterior, spread, None, {})
 
 
 def _check_shapes(model: Any, spread_name: str, data: Sample) -> None:
@@ -152,7 +154,7 @@ def _check_spread(name: str, shape: tuple[int, ...], means: tuple[int, ...]) -> 
         raise ValueError(f"{name} must have shape {' or '.join(map(str, wanted))}; got {shape}.")
 
 
-def _container(
+def _collect_draws(
     posterior: dict[str, Floats], spread_name: str, data: Sample | None, stats: Any, notes: tuple[str, ...] = ()
 ) -> ComponentDraws:
     means = posterior["means"]

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.models.covariance import CovarianceStructure
-from bayes_gresub.models.covariance_draws import NormalInverseWishartLaw, Statistics
-from bayes_gresub.models.triangular import inverses, lower_triangular
+from bayes_gresub.models.covariance import ClassStatistics, CovarianceStructure, NormalInverseWishartLaw
+from bayes_gresub.models.triangular import fill_lower, invert_lower
 
 
 @dataclass(frozen=True)
-class HierarchicalNumbers:
+class HierarchicalLaw:
     """The hierarchical prior in numbers, in standardised coordinates.
 
     Attributes
@@ -44,7 +43,7 @@ class HierarchicalNumbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class PyMCInputs:
     """What a PyMC model is built from: its shape, and its data by name; those in `by_row` may change their length."""
 
     n_features: int
@@ -101,10 +100,10 @@ class Reference:
             spread = 1.0 / (self.factor * diagonal)
             means = self.means + shift / self.factor
             return means, spread[..., 0] if self.structure.name == "spherical" else spread
-        lower = lower_triangular(diagonal, posterior.get("root_below"))
+        lower = fill_lower(diagonal, posterior.get("root_below"))
         inverse = self.inverse
         # (R B)^(-T) = R^(-T) B^(-T)
-        spread = inverse.swapaxes(-1, -2) @ inverses(lower).swapaxes(-1, -2)
+        spread = inverse.swapaxes(-1, -2) @ invert_lower(lower).swapaxes(-1, -2)
         return self.means + np.einsum("gde,...gd->...ge", self._for_all(inverse), shift), spread
 
     def _for_all(self, inverse: Floats) -> Floats:
@@ -145,10 +144,10 @@ def _powers(structure: CovarianceStructure, dofs: Floats, counts: Floats, d: int
     return prior, prior + times[:, None] * (d if structure.name == "spherical" else 1)
 
 
-def gaussian_inputs(
-    structure: CovarianceStructure, statistics: Statistics, prior: HierarchicalNumbers | NormalInverseWishartLaw
-) -> tuple[Inputs, Reference]:
-    """Return the data of `gaussian_density` and the reference to read its draws with."""
+def prepare_gaussian(
+    structure: CovarianceStructure, statistics: ClassStatistics, prior: HierarchicalLaw | NormalInverseWishartLaw
+) -> tuple[PyMCInputs, Reference]:
+    """Return the data of `build_gaussian` and the reference to read its draws with."""
     c, d = statistics.means.shape
     groups = 1 if structure.is_shared else c
     scale, dofs = _covariance_prior(prior, statistics.scatter.shape, groups)
@@ -159,28 +158,28 @@ def gaussian_inputs(
         "reference": about.factor,
         "powers": _powers(structure, dofs, statistics.counts, d)[1],
     }
-    if isinstance(prior, HierarchicalNumbers):
+    if isinstance(prior, HierarchicalLaw):
         arrays |= prior.arrays()
     else:
         arrays |= {"centers": prior.centers, "strengths": prior.strengths}
-    return Inputs(d, c, groups, 1, arrays), about
+    return PyMCInputs(d, c, groups, 1, arrays), about
 
 
 def _covariance_prior(
-    prior: HierarchicalNumbers | NormalInverseWishartLaw, shape: tuple[int, ...], groups: int
+    prior: HierarchicalLaw | NormalInverseWishartLaw, shape: tuple[int, ...], groups: int
 ) -> tuple[Floats, Floats]:
     """Return scale and degrees of freedom of every group."""
-    if isinstance(prior, HierarchicalNumbers):
+    if isinstance(prior, HierarchicalLaw):
         return np.broadcast_to(prior.scale, shape), np.full(groups, float(prior.dof))
     return np.broadcast_to(prior.scales, shape), np.asarray(prior.dofs, dtype=float)
 
 
-def student_inputs(
-    structure: CovarianceStructure, features: Floats, codes: Ints, c: int, prior: HierarchicalNumbers
-) -> tuple[Inputs, Reference]:
-    """Return the data of `student_density`, points included, and the reference to read its draws with."""
-    statistics = structure.statistics(features, codes, c)
-    inputs, about = gaussian_inputs(structure, statistics, prior)
+def prepare_student(
+    structure: CovarianceStructure, features: Floats, codes: Ints, c: int, prior: HierarchicalLaw
+) -> tuple[PyMCInputs, Reference]:
+    """Return the data of `build_student`, points included, and the reference to read its draws with."""
+    statistics = structure.summarize(features, codes, c)
+    inputs, about = prepare_gaussian(structure, statistics, prior)
     scale, _ = _covariance_prior(prior, statistics.scatter.shape, inputs.n_groups)
     arrays = {
         **inputs.arrays,
@@ -189,21 +188,21 @@ def student_inputs(
         "whitened": about.whitened(features, codes),
     }
     by_row = ("codes", "whitened")
-    return Inputs(inputs.n_features, c, inputs.n_groups, 1, arrays, by_row), about
+    return PyMCInputs(inputs.n_features, c, inputs.n_groups, 1, arrays, by_row), about
 
 
-def mixture_inputs(
+def prepare_mixture(
     structure: CovarianceStructure,
     features: Floats,
     codes: Ints,
     labels: Ints,
     c: int,
     parts: int,
-    prior: HierarchicalNumbers,
-) -> tuple[Inputs, Reference]:
-    """Return the data of `mixture_density` about parts with these labels, and the reference to read its draws with."""
-    statistics = structure.statistics(features, codes * parts + labels, c * parts)
-    inputs, about = gaussian_inputs(structure, statistics, prior)
+    prior: HierarchicalLaw,
+) -> tuple[PyMCInputs, Reference]:
+    """Return the data of `build_mixture` about parts with these labels, and the reference to read its draws with."""
+    statistics = structure.summarize(features, codes * parts + labels, c * parts)
+    inputs, about = prepare_gaussian(structure, statistics, prior)
     whitened = [about.whitened(features, codes * parts + part) for part in range(parts)]
     log_reference = np.log(np.einsum("gdd->gd", about.factor) if about.is_matrix else about.factor).sum(axis=1)
     if structure.name == "spherical":
@@ -220,4 +219,4 @@ def mixture_inputs(
         "codes": codes.astype(np.int64),
         "whitened": np.stack(whitened, axis=1),
     }
-    return Inputs(inputs.n_features, c, c * parts, parts, arrays, ("codes", "whitened")), about
+    return PyMCInputs(inputs.n_features, c, c * parts, parts, arrays, ("codes", "whitened")), about

@@ -469,7 +469,7 @@ class TestOtherClassifiers:
         def refuse(*args, **kwargs):
             raise AssertionError("the posterior was sampled again")
 
-        monkeypatch.setattr(gaussian, "gibbs", refuse)
+        monkeypatch.setattr(gaussian, "run_gibbs", refuse)
         measure.error(DecisionTreeClassifier(random_state=0).fit(*sample()))
         assert measure.posterior_ is before
 

@@ -79,9 +79,9 @@ def _no_sampling(monkeypatch, request):
     def refuse(*args, **kwargs):
         raise AssertionError("sampling began before the input was checked")
 
-    monkeypatch.setattr(gaussian, "gibbs", refuse)
+    monkeypatch.setattr(gaussian, "run_gibbs", refuse)
     for module in (gaussian, student_t, mixture, discrete):
-        monkeypatch.setattr(module, "nuts", refuse)
+        monkeypatch.setattr(module, "run_nuts", refuse)
     monkeypatch.setattr(custom, "sample_model", refuse)
 
 
@@ -251,7 +251,7 @@ def test_models_for_nuts_warn_of_few_points_before_it_is_run(model, monkeypatch)
         raise Begun
 
     for module in (student_t, mixture):
-        monkeypatch.setattr(module, "nuts", begin)
+        monkeypatch.setattr(module, "run_nuts", begin)
     with pytest.warns(UserWarning, match="Use covariance="), pytest.raises(Begun):
         bg.Bayesian(model).fit(*few(12, 8))
 

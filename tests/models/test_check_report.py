@@ -14,7 +14,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.models.check_report import Finding, Verdict
+from bayes_gresub.models.check_report import CheckReport, Finding
 from bayes_gresub.models.class_fit_power import power
 from bayes_gresub.models.model_check import prior_finding
 
@@ -28,40 +28,40 @@ class TestVerdict:
     """How findings are shown and read."""
 
     def test_is_true_where_nothing_is_a_problem(self):
-        assert Verdict((GOOD,))
-        assert not Verdict((GOOD, BAD))
+        assert CheckReport((GOOD,))
+        assert not CheckReport((GOOD, BAD))
 
     def test_headline_of_no_problem(self):
-        assert str(Verdict((GOOD,))).splitlines()[0] == "Nothing found that speaks against the model"
+        assert str(CheckReport((GOOD,))).splitlines()[0] == "Nothing found that speaks against the model"
 
     def test_headline_counts_and_names_problems(self):
-        two = Verdict((BAD, GOOD, Finding("prior", True, "It claims much.")))
+        two = CheckReport((BAD, GOOD, Finding("prior", True, "It claims much.")))
         assert str(two).splitlines()[0] == "2 problems found: fit, prior"
-        assert str(Verdict((BAD,))).splitlines()[0] == "1 problem found: fit"
+        assert str(CheckReport((BAD,))).splitlines()[0] == "1 problem found: fit"
 
     def test_each_finding_is_a_line_with_its_mark(self):
-        lines = str(Verdict((GOOD, BAD))).splitlines()[1:]
+        lines = str(CheckReport((GOOD, BAD))).splitlines()[1:]
         assert lines[0] == "  ok       sampling  The chains agree."
         assert lines[1].startswith("  PROBLEM  fit       The model")
 
     def test_long_sentences_are_wrapped_under_themselves(self):
-        lines = str(Verdict((Finding("fit", False, "word " * 60),))).splitlines()[1:]
+        lines = str(CheckReport((Finding("fit", False, "word " * 60),))).splitlines()[1:]
         assert len(lines) > 1
         assert max(map(len, lines)) <= 118
         assert all(line.startswith(" " * 16 + "word") for line in lines[1:])
 
     def test_problems_are_those_findings(self):
-        assert Verdict((GOOD, BAD)).problems == (BAD,)
+        assert CheckReport((GOOD, BAD)).problems == (BAD,)
 
     def test_topic_gives_its_finding(self):
-        assert Verdict((GOOD, BAD))["fit"] is BAD
+        assert CheckReport((GOOD, BAD))["fit"] is BAD
 
     def test_unknown_topic_lists_the_topics(self):
         with pytest.raises(KeyError, match="nothing about 'chains'; the topics are sampling, fit"):
-            Verdict((GOOD, BAD))["chains"]
+            CheckReport((GOOD, BAD))["chains"]
 
     def test_frame_has_a_row_per_finding(self):
-        frame = Verdict((GOOD, BAD)).to_frame()
+        frame = CheckReport((GOOD, BAD)).to_frame()
         expected = pd.DataFrame(
             {"problem": [False, True], "sentence": [GOOD.sentence, BAD.sentence]},
             index=pd.Index(["sampling", "fit"], name="topic"),
@@ -69,15 +69,15 @@ class TestVerdict:
         pd.testing.assert_frame_equal(frame, expected)
 
     def test_dict_has_everything(self):
-        assert Verdict((GOOD,)).to_dict() == {
+        assert CheckReport((GOOD,)).to_dict() == {
             "sampling": {"problem": False, "sentence": "The chains agree.", "numbers": {"rhat": 1.0}}
         }
 
     def test_numbers_are_named_by_topic(self):
-        assert Verdict((GOOD, BAD)).numbers == {"sampling/rhat": 1.0, "fit/p_value": 0.002}
+        assert CheckReport((GOOD, BAD)).numbers == {"sampling/rhat": 1.0, "fit/p_value": 0.002}
 
     def test_html_marks_problems_and_escapes(self):
-        shown = Verdict((GOOD, BAD))._repr_html_()
+        shown = CheckReport((GOOD, BAD))._repr_html_()
         assert "<b>problem</b>" in shown
         assert "&lt;class &#x27;b&#x27;&gt; &amp; more" in shown
         assert shown.count("<tr>") == 2
