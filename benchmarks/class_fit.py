@@ -13,7 +13,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import bayes_gresub.models
-from bayes_gresub.models.class_fit import check_class, check_classes, fit_gaussian_null
+from bayes_gresub.models.class_fit import check_class, check_classes
+from bayes_gresub.models.class_nulls import fit_gaussian_null
 from benchmarks.tables import RESULTS, write_table
 
 SIZES, DIMS = (15, 30, 60, 100, 200), (2, 5, 10, 20)

@@ -16,10 +16,7 @@ from bayes_gresub.measures.bolstered import Bolstered
 from bayes_gresub.measures.bolstered_posterior import BolsteredPosterior
 from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.diagnostics import ess, rhat
-from bayes_gresub.models.discrete import DiscreteClasses
 from bayes_gresub.models.fitted_classes import HIGHEST_RHAT, LEAST_ESS
-from bayes_gresub.models.gaussian import GaussianClasses
-from bayes_gresub.models.priors import Hierarchical, NormalInverseWishart, read_prior
 from bayes_gresub.posteriors import KNN
 
 if TYPE_CHECKING:
@@ -85,12 +82,12 @@ def _sensitivity(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, se
                 return Finding("sensitivity", True, "The prior strength rules the posterior: draws cannot tell.")
             shifted.append(float(weights @ draws))
             continue
-        other = _with_strength(measure, factor)
-        if other is None:
+        model = measure._fitted().model.with_strength_times(factor)
+        if model is None:
             return Finding("sensitivity", False, "This model has no prior strength to change.")
-        sample = measure._fitted_sample()
-        again = other.fit_part(sample, False, child(seed, 0))
-        shifted.append(float(_overall(again.error(classifier, random_state=child(seed, 1))).mean()))
+        rival = clone(measure).set_params(model=model, sampler=model.cheapest_sampler(), random_state=0)
+        refitted = rival.fit_part(measure._fitted_sample(), False, child(seed, 0))
+        shifted.append(float(_overall(refitted.error(classifier, random_state=child(seed, 1))).mean()))
     numbers = {
         "half": shifted[0],
         "double": shifted[1],
@@ -102,23 +99,6 @@ def _sensitivity(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, se
         sentence = f"The prior matters: {said}. Say why its strength is right, or report the range."
         return Finding("sensitivity", True, sentence, numbers)
     return Finding("sensitivity", False, f"The prior strength matters little: {said}.", numbers)
-
-
-def _with_strength(measure: Bayesian, factor: float) -> Bayesian | None:
-    """Return an unfitted copy with a fixed prior of another strength, drawn from exactly; None where there is none."""
-    model = measure._fitted().model
-    if isinstance(model, DiscreteClasses):
-        stronger = DiscreteClasses(model.concentration * factor, model.levels)
-        return clone(measure).set_params(model=stronger, sampler="conjugate", random_state=0)
-    if not isinstance(model, GaussianClasses):
-        return None
-    prior = read_prior(model.prior)
-    if isinstance(prior, Hierarchical):
-        return None
-    priors = [prior] if isinstance(prior, NormalInverseWishart) else list(prior)
-    scaled = [NormalInverseWishart(one.mean, one.strength * factor, one.dof, one.scale) for one in priors]
-    changed = GaussianClasses(model.covariance, prior=scaled[0] if isinstance(prior, NormalInverseWishart) else scaled)
-    return clone(measure).set_params(model=changed, sampler="conjugate", random_state=0)
 
 
 def _gap(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence) -> Finding:

@@ -14,10 +14,8 @@ from bayes_gresub.data.sample import read_features, read_sample
 from bayes_gresub.data.seeds import child, seed_sequence
 from bayes_gresub.data.units import pooled_deviation, to_units
 from bayes_gresub.data.validation import check_whole
-from bayes_gresub.models.class_nulls import GaussianNull, Simulate, draw_in_chunks, fit_gaussian_null
+from bayes_gresub.models.class_nulls import Simulate, draw_in_chunks, fit_gaussian_null
 from bayes_gresub.models.fit_statistics import choose_battery, smooth_p_values
-
-__all__ = ["ClassFit", "ClassesFit", "GaussianNull", "Simulate", "check_class", "check_classes", "fit_gaussian_null"]
 
 Random: TypeAlias = np.random.Generator | np.random.SeedSequence
 

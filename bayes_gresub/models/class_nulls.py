@@ -1,4 +1,4 @@
-"""Nulls of the check of class models: data sets drawn from a model. What is measured on them lives elsewhere."""
+"""Nulls of the check of class models: data sets drawn from a model. The statistics of them are elsewhere."""
 
 from __future__ import annotations
 
@@ -23,18 +23,11 @@ _CHUNK = 250_000
 
 @dataclass(frozen=True, eq=False)
 class GaussianNull:
-    """Draws data sets of `n_points` rows from N(mean, root root').
-
-    Attributes
-    ----------
-    shrinkage : float
-        Weight of the diagonal in the covariance; 0 where that of the points was taken.
-    """
+    """Draws data sets of `n_points` rows from N(mean, root root')."""
 
     n_points: int
     mean: Floats
     root: Floats
-    shrinkage: float
 
     def __call__(self, n_sims: int, rng: np.random.Generator) -> Floats:
         """Return data sets of shape (n_sims, n_points, d)."""
@@ -43,7 +36,7 @@ class GaussianNull:
 
 
 def fit_gaussian_null(points: ArrayLike) -> GaussianNull:
-    r"""Return the normal law fitted to the points of a class, for `check_class` to draw from.
+    r"""Return the normal law fitted to the points of a class, for `check_class`.
 
     .. math:: N(\bar x, \hat\Sigma)
 
@@ -65,13 +58,13 @@ def fit_gaussian_null(points: ArrayLike) -> GaussianNull:
     n, d = features.shape
     deviation = pooled_deviation(features, np.zeros(n, dtype=np.intp))
     standardized = to_units(features - features.mean(axis=0), deviation)
-    correlation, shrinkage = standardized.T @ standardized / max(1, n - 1), 0.0
+    correlation = standardized.T @ standardized / max(1, n - 1)
     if n <= d:
-        shrunk, shrinkage = ledoit_wolf(standardized, assume_centered=True)
+        shrunk, _ = ledoit_wolf(standardized, assume_centered=True)
         correlation = shrunk / max(float(np.diag(shrunk).mean()), np.finfo(float).tiny)
     values, vectors = np.linalg.eigh(correlation)
     root = deviation[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
-    return GaussianNull(n, features.mean(axis=0), root, float(shrinkage))
+    return GaussianNull(n, features.mean(axis=0), root)
 
 
 def draw_in_chunks(

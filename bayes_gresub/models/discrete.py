@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.data.validation import warn_user
 from bayes_gresub.laws.mass import Mass
+from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.class_draws import ClassDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.exact_moments import ClassMoments, dirichlet_moments
@@ -59,6 +61,7 @@ class DiscreteClasses(ClassModel):
     """
 
     samplers = ("nuts", "conjugate")
+    prior_remedy = "Raise concentration."
 
     def __init__(self, concentration: float = 1.0, levels: Sequence[ArrayLike] | None = None) -> None:
         self.concentration = concentration
@@ -84,12 +87,8 @@ class DiscreteClasses(ClassModel):
                 "whose draws are exact."
             )
         _cells(data.features, levels)
-        least, heavy = int(data.counts.min()), prior_points(self, data)
-        if heavy > 2 * least:
-            warn_user(
-                f"the prior counts as {heavy:,.0f} points, the smallest class has {least}: the prior rules the "
-                "estimate. Join values, or lower concentration.",
-            )
+        for finding in self._find_heavy_prior(data):
+            warn_user(finding.sentence)
 
     def learn(
         self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
@@ -112,6 +111,32 @@ class DiscreteClasses(ClassModel):
         table = TableDraws(levels, prior + counts, drawn.shape[:2], seed, drawn, stats=found.stats)
         return DiscretePosterior(table, prior)
 
+    def with_strength_times(self, factor: float) -> Self:
+        """Return the model with the concentration multiplied."""
+        return clone(self).set_params(concentration=self.concentration * factor)
+
+    def findings(
+        self, data: Sample, posterior: ClassPosterior, class_probabilities: Floats, seed: np.random.SeedSequence
+    ) -> list[Finding]:
+        """Return the findings about the prior: a table of cells fits any sample."""
+        return [
+            Finding("fit", False, "A table of cells fits any sample; there is nothing to test."),
+            self.prior_finding(posterior, class_probabilities, np.random.default_rng(child(seed, 1))),
+            *self._find_heavy_prior(data),
+        ]
+
+    def _find_heavy_prior(self, data: Sample) -> list[Finding]:
+        """Find a prior that counts as more than twice the points of the smallest class."""
+        prior = float(self.concentration * np.prod([float(len(values)) for values in self._levels(data)]))
+        smallest = int(data.counts.min())
+        if prior <= 2 * smallest:
+            return []
+        sentence = (
+            f"The prior counts as {prior:,.0f} points, the smallest class has {smallest}: the prior rules the "
+            "estimate. Join values, or lower concentration."
+        )
+        return [Finding("scale", True, sentence, {"prior": prior, "sample": smallest})]
+
     def _levels(self, data: Sample) -> list[Floats]:
         if self.levels is None:
             return [np.unique(column) for column in data.features.T]
@@ -125,15 +150,6 @@ class DiscreteClasses(ClassModel):
         if len(levels) != d or not all(len(one) for one in levels):
             raise ValueError(f"levels must list the values of each of {d} features; got {len(levels)} lists.")
         return levels
-
-    def null(self, data: Sample, posterior: ClassPosterior, code: int) -> Any:
-        """Return None: a table fits any sample."""
-        return None
-
-
-def prior_points(model: DiscreteClasses, data: Sample) -> float:
-    """Return how many points of each class the prior counts as."""
-    return float(model.concentration * np.prod([float(len(one)) for one in model._levels(data)]))
 
 
 class DiscretePosterior(ClassPosterior):

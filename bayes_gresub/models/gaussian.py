@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.data.validation import warn_user
+from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.class_draws import ComponentDraws
-from bayes_gresub.models.class_fit import fit_gaussian_null
+from bayes_gresub.models.class_findings import (
+    LEVEL,
+    check_covariances,
+    describe_power,
+    feature_names,
+    find_flat_classes,
+)
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
+from bayes_gresub.models.class_nulls import Simulate, fit_gaussian_null
 from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.covariance import (
     ClassStatistics,
@@ -41,6 +50,9 @@ from bayes_gresub.regions.shapes import Linear
 
 MOST_FEATURES = 50
 """Features up to which NUTS samples full covariance matrices."""
+
+_FAR = 10.0
+"""Factor between deviations of prior and sample from which units are doubted."""
 
 
 class GaussianClasses(ClassModel):
@@ -71,6 +83,10 @@ class GaussianClasses(ClassModel):
     >>> round(measure.error(LinearDiscriminantAnalysis().fit(X, y)).value, 2)
     0.02
     """
+
+    adjective = "Gaussian"
+    misfit_remedy = "Try StudentTClasses (heavy tails) or MixtureClasses (several modes, skewness)."
+    prior_remedy = "Raise its strength, or use prior='hierarchical'."
 
     def __init__(self, covariance: str = "full", prior: Any = "hierarchical") -> None:
         self.covariance = covariance
@@ -140,9 +156,62 @@ class GaussianClasses(ClassModel):
             GaussianPosterior(draws, structure, u, prior, None) for draws, u in zip(drawn, coordinates, strict=True)
         ]
 
-    def null(self, data: Sample, posterior: ClassPosterior, code: int) -> Any:
+    def with_strength_times(self, factor: float) -> Self:
+        """Return the model with the strength of every prior multiplied."""
+        prior = read_prior(self.prior)
+        priors = [prior] if isinstance(prior, Hierarchical | NormalInverseWishart) else prior
+        stronger = [clone(each).set_params(strength=each.strength * factor) for each in priors]
+        return clone(self).set_params(prior=stronger if prior is priors else stronger[0])
+
+    @property
+    def learns_separation(self) -> bool:
+        """Return whether the prior is the hierarchical one."""
+        return isinstance(read_prior(self.prior), Hierarchical)
+
+    def findings(
+        self, data: Sample, posterior: ClassPosterior, class_probabilities: Floats, seed: np.random.SeedSequence
+    ) -> list[Finding]:
+        """Return the default findings, and those about power, the form of the covariances and a fixed prior's scale."""
+        restricted = self.covariance != "full"
+        # Two tests share the level.
+        level = LEVEL / 2 if restricted else LEVEL
+        findings = [
+            *find_flat_classes(data),
+            self.fit_finding(data, posterior, child(seed, 0), gaussian=True, level=level),
+            *describe_power(data),
+        ]
+        if restricted:
+            findings.append(check_covariances(data, self.covariance, np.random.default_rng(child(seed, 2)), level))
+        prior = self.prior_finding(posterior, class_probabilities, np.random.default_rng(child(seed, 1)))
+        return [*findings, prior, *self._find_far_scale(data)]
+
+    def make_null(self, data: Sample, posterior: ClassPosterior, code: int) -> Simulate:
         """Simulate normal points; no statistic of the check depends on where and how large the class is."""
         return fit_gaussian_null(data.of_class(code))
+
+    def _find_far_scale(self, data: Sample) -> list[Finding]:
+        """Find a fixed prior whose scale is far from the spread of a class, as it is in other units."""
+        prior = read_prior(self.prior)
+        if isinstance(prior, Hierarchical):
+            return []
+        priors = [prior] * data.n_classes if isinstance(prior, NormalInverseWishart) else prior
+        names, labels = feature_names(data), data.classes.tolist()
+        for code, class_prior in enumerate(priors):
+            scale = np.asarray(class_prior.scale, dtype=float)
+            squared = np.diag(scale) if scale.ndim == 2 else np.broadcast_to(scale, len(names))
+            believed = np.sqrt(squared / class_prior.dof)
+            seen = data.of_class(code).std(axis=0)
+            with np.errstate(divide="ignore"):
+                distance = np.abs(np.log(believed / seen))
+            worst = int(distance.argmax())
+            if seen[worst] > 0 and distance[worst] > np.log(_FAR):
+                sentence = (
+                    f"The prior scale gives feature {names[worst]} a deviation of about {believed[worst]:.2g}; in "
+                    f"class {labels[code]!r} it is {seen[worst]:.2g}. Is it in the units of the features?"
+                )
+                numbers = {"prior": float(believed[worst]), "sample": float(seen[worst])}
+                return [Finding("scale", True, sentence, numbers)]
+        return []
 
     def _coordinates(self, data: Sample) -> Coordinates:
         one_unit = self.covariance == "spherical"

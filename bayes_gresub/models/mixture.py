@@ -48,6 +48,8 @@ class MixtureClasses(ClassModel):
     """
 
     samplers = ("nuts",)
+    adjective = "mixture"
+    misfit_remedy = "Try more parts, or a measure without a model such as BolsteredPosterior."
 
     def __init__(self, n_parts: int = 2, covariance: str = "full", prior: Any = "hierarchical") -> None:
         self.n_parts = n_parts
@@ -105,6 +107,11 @@ class MixtureClasses(ClassModel):
             notes=note_interruption(shape[1], settings),
         )
         return MixturePosterior(draws, structure, coordinates, numbers)
+
+    @property
+    def learns_separation(self) -> bool:
+        """Return True: the prior is hierarchical."""
+        return True
 
     def _coordinates(self, data: Sample) -> Coordinates:
         prior = read_hierarchical(self.prior, "MixtureClasses")

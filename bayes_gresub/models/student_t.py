@@ -44,6 +44,8 @@ class StudentTClasses(ClassModel):
     """
 
     samplers = ("nuts",)
+    adjective = "Student-t"
+    misfit_remedy = "Try MixtureClasses, or a measure without a model such as BolsteredPosterior."
 
     def __init__(self, covariance: str = "full", prior: Any = "hierarchical") -> None:
         self.covariance = covariance
@@ -87,6 +89,11 @@ class StudentTClasses(ClassModel):
             notes=note_interruption(shape[1], settings),
         )
         return StudentTPosterior(draws, structure, coordinates, numbers, None)
+
+    @property
+    def learns_separation(self) -> bool:
+        """Return True: the prior is hierarchical."""
+        return True
 
     def _coordinates(self, data: Sample) -> Coordinates:
         prior: Hierarchical = read_hierarchical(self.prior, "StudentTClasses")

@@ -15,8 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
 from bayes_gresub.models.check_report import CheckReport, Finding
-from bayes_gresub.models.class_fit_power import power
-from bayes_gresub.models.model_check import prior_finding
+from bayes_gresub.models.class_fit_power import look_up_power
 
 GOOD = Finding("sampling", False, "The chains agree.", {"rhat": 1.0})
 BAD = Finding("fit", True, "The model does not fit <class 'b'> & more.", {"p_value": 0.002})
@@ -24,7 +23,7 @@ MODEL_TOPICS = ["sampling", "fit", "power", "prior"]
 ERROR_TOPICS = ["error", "sensitivity", "model-free"]
 
 
-class TestVerdict:
+class TestCheckReport:
     """How findings are shown and read."""
 
     def test_is_true_where_nothing_is_a_problem(self):
@@ -32,7 +31,7 @@ class TestVerdict:
         assert not CheckReport((GOOD, BAD))
 
     def test_headline_of_no_problem(self):
-        assert str(CheckReport((GOOD,))).splitlines()[0] == "Nothing found that speaks against the model"
+        assert str(CheckReport((GOOD,))).splitlines()[0] == "No problems found"
 
     def test_headline_counts_and_names_problems(self):
         two = CheckReport((BAD, GOOD, Finding("prior", True, "It claims much.")))
@@ -118,7 +117,7 @@ def lda(kind="plain"):
 
 
 @functools.cache
-def verdict(kind="plain", covariance="full"):
+def report(kind="plain", covariance="full"):
     return fitted(kind, covariance).check(lda(kind))
 
 
@@ -135,7 +134,7 @@ class TestTopics:
         assert [one.topic for one in fitted().check().findings] == MODEL_TOPICS
 
     def test_classifier_adds_what_is_about_its_error(self):
-        assert [one.topic for one in verdict().findings] == MODEL_TOPICS + ERROR_TOPICS
+        assert [one.topic for one in report().findings] == MODEL_TOPICS + ERROR_TOPICS
 
     @pytest.mark.parametrize("covariance", ["shared", "diagonal", "spherical"])
     def test_restricted_covariances_are_a_topic(self, covariance):
@@ -143,7 +142,7 @@ class TestTopics:
         assert topics == ["sampling", "fit", "power", "covariance", "prior"]
 
     def test_everything_can_be_written_as_json(self):
-        assert json.loads(json.dumps(verdict().to_dict())) == verdict().to_dict()
+        assert json.loads(json.dumps(report().to_dict())) == report().to_dict()
 
     def test_same_seed_gives_the_same_verdict(self):
         assert str(fitted().check(lda(), random_state=5)) == str(fitted().check(lda(), random_state=5))
@@ -160,15 +159,15 @@ class TestPlain:
     @pytest.mark.parametrize("covariance", ["full", "shared", "diagonal", "spherical"])
     def test_nothing_is_found(self, covariance):
         """The fit has 5% false alarms over all tests; this seed has none."""
-        assert verdict(covariance=covariance), verdict(covariance=covariance)
+        assert report(covariance=covariance), report(covariance=covariance)
 
     def test_sentences_are_calm(self):
-        assert verdict()["sampling"].sentence.startswith("The chains agree (R-hat 1.00")
-        assert verdict()["fit"].sentence.startswith("No class departs visibly from the Gaussian model (p=")
-        assert verdict()["prior"].sentence.startswith("The prior alone implies a best possible error of")
-        assert verdict()["error"].sentence.startswith("The chains agree on the error")
-        assert verdict()["sensitivity"].sentence.startswith("The prior strength matters little")
-        assert verdict()["model-free"].sentence.startswith("Estimates without a model do not contradict")
+        assert report()["sampling"].sentence.startswith("The chains agree (R-hat 1.00")
+        assert report()["fit"].sentence.startswith("No class departs visibly from the Gaussian model (p=")
+        assert report()["prior"].sentence.startswith("The prior alone implies a best possible error of")
+        assert report()["error"].sentence.startswith("The chains agree on the error")
+        assert report()["sensitivity"].sentence.startswith("The prior strength matters little")
+        assert report()["model-free"].sentence.startswith("Estimates without a model do not contradict")
 
     def test_power_is_told_for_the_smallest_class(self):
         X, y = sample()
@@ -177,13 +176,13 @@ class TestPlain:
         assert not found.is_problem
 
     def test_power_is_that_of_the_table(self):
-        assert verdict()["power"].numbers == power(60, 2)
+        assert report()["power"].numbers == look_up_power(60, 2)
 
     def test_convergence_is_that_of_the_error(self):
         from bayes_gresub.models.diagnostics import ess, rhat
 
         draws = fitted().error(lda()).draws.reshape(2, -1)
-        numbers = verdict()["error"].numbers
+        numbers = report()["error"].numbers
         assert numbers["rhat"] == pytest.approx(float(rhat(draws)), rel=1e-12)
         assert numbers["ess"] == pytest.approx(float(ess(draws)), rel=1e-12)
         assert numbers["mcse"] == pytest.approx(fitted().error(lda()).std_error, rel=1e-3)
@@ -198,14 +197,14 @@ class TestFit:
     """Classes that are not what the model says."""
 
     def test_two_modes_are_flagged_with_a_remedy(self):
-        found = verdict("bimodal")["fit"]
+        found = report("bimodal")["fit"]
         assert found.is_problem
         assert found.sentence.startswith("The Gaussian model does not fit class 'b' (p=0.00")
         assert "the estimate may be off. Try StudentTClasses (heavy tails) or MixtureClasses" in found.sentence
 
     def test_class_that_fits_is_not_accused(self):
-        assert verdict("bimodal")["fit"].numbers["p_values"]["a"] > 0.05
-        assert "'a'" not in verdict("bimodal")["fit"].sentence
+        assert report("bimodal")["fit"].numbers["p_values"]["a"] > 0.05
+        assert "'a'" not in report("bimodal")["fit"].sentence
 
     def test_feature_is_named(self):
         X, y = sample("bimodal")
@@ -213,7 +212,7 @@ class TestFit:
         assert "loudest: age" in gibbs().fit(frame, y).check()["fit"].sentence
 
     def test_heavy_tails_are_flagged(self):
-        assert verdict("heavy")["fit"].is_problem
+        assert report("heavy")["fit"].is_problem
 
     @pytest.mark.parametrize(
         ("kind", "covariance"), [("spread", "shared"), ("correlated", "diagonal"), ("correlated", "spherical")]
@@ -268,7 +267,9 @@ class TestPrior:
     def about_the_prior(covariance, d):
         """Return what is said of the default prior alone; chains are of no importance to that."""
         measure = gibbs(covariance, draws=10, chains=1, tune=0).fit(*sample(d=d))
-        return prior_finding(measure._classes, np.random.default_rng(0))
+        fitted = measure._classes
+        class_probabilities = fitted.probabilities.mean(axis=(0, 1))
+        return fitted.model.prior_finding(fitted.posterior, class_probabilities, np.random.default_rng(0))
 
     @pytest.mark.filterwarnings("ignore:the chains")
     @pytest.mark.parametrize("covariance", ["full", "shared"])
@@ -367,8 +368,8 @@ class TestPrior:
             measure = bg.Bayesian(bg.GaussianClasses(prior=prior), sampler="conjugate", draws=50, random_state=0)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                verdict = measure.fit(X * factor, y).check()
-            assert ("scale" in [finding.topic for finding in verdict.findings]) == is_problem
+                report = measure.fit(X * factor, y).check()
+            assert ("scale" in [finding.topic for finding in report.findings]) == is_problem
 
 
 class TestFeatures:
@@ -378,17 +379,17 @@ class TestFeatures:
         X, y = sample()
         X = X.copy()
         X[y == y[0], 1] = 7.0
-        verdict = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
-        assert f"Feature 1 does not vary in class {y[0].item()!r}" in verdict["features"].sentence
+        report = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
+        assert f"Feature 1 does not vary in class {y[0].item()!r}" in report["features"].sentence
 
     def test_features_that_depend_on_each_other(self):
         X, y = sample()
         X = np.column_stack([X, X.sum(axis=1)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            verdict = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
+            report = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
         d = X.shape[1]
-        assert f"span {d - 1} dimensions only" in verdict["features"].sentence
+        assert f"span {d - 1} dimensions only" in report["features"].sentence
 
 
 class TestSampling:
