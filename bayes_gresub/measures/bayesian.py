@@ -47,13 +47,13 @@ class Bayesian(ModelMeasure):
     every draw. It does not see choices made before X was handed over, such as selected features.
 
     ================  =====================  ===============================================
-    model             prior                  samplers
+    model             prior                  samplers, the default first
     ================  =====================  ===============================================
-    GaussianClasses   hierarchical           "nuts", "gibbs" (the same posterior, quicker)
-    GaussianClasses   NormalInverseWishart   "nuts", "conjugate" (independent exact draws)
+    GaussianClasses   hierarchical           "gibbs", "nuts" (the same posterior, slower)
+    GaussianClasses   NormalInverseWishart   "conjugate" (independent exact draws), "nuts"
     StudentTClasses   hierarchical           "nuts"
     MixtureClasses    hierarchical           "nuts"
-    DiscreteClasses   Dirichlet              "nuts", "conjugate" (independent exact draws)
+    DiscreteClasses   Dirichlet              "conjugate" (independent exact draws), "nuts"
     a function        its own                "nuts"
     ================  =====================  ===============================================
 
@@ -62,13 +62,15 @@ class Bayesian(ModelMeasure):
     model : ClassModel or callable, optional
         `GaussianClasses()` by default. A function `build(X, y)`, with y as codes 0..c-1, must return a `pm.Model`; see
         `PyMCClasses`.
-    sampler : "nuts" (default), "gibbs" or "conjugate"
+    sampler : "auto" (default), "conjugate", "gibbs" or "nuts"
+        "auto" takes the cheapest sampler that gives the model's posterior: conjugate, else Gibbs, else NUTS. The
+        estimate names the one that was used.
     draws, chains : int, default 1000 and 4
         Draws per chain, and chains.
     tune : int, optional
         Draws thrown away at the start of each chain: 1000 for NUTS, 200 for Gibbs by default.
     backend : "nutpie" or "pymc", optional
-        What runs NUTS; nutpie where it is installed.
+        What runs NUTS; by default nutpie if it is installed. Other samplers do not use it.
     n_points : int, default 64
         Points per class and draw where the mass is sampled.
     class_concentration : float or array-like of shape (c,), default 1.0
@@ -83,6 +85,11 @@ class Bayesian(ModelMeasure):
         Whether the sampler shows a progress bar; by default not.
     random_state : int, SeedSequence or None
 
+    Attributes
+    ----------
+    sampler_ : str
+        The sampler that was used.
+
     References
     ----------
     Dalton & Dougherty, Bayesian minimum mean-square error estimation for classification error, Parts I and II, IEEE
@@ -94,7 +101,9 @@ class Bayesian(ModelMeasure):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import SVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> measure = bg.Bayesian(bg.GaussianClasses(), sampler="gibbs", draws=250, random_state=0).fit(X, y)
+    >>> measure = bg.Bayesian(bg.GaussianClasses(), draws=250, random_state=0).fit(X, y)
+    >>> measure.sampler_
+    'gibbs'
     >>> estimate = measure.error(SVC().fit(X, y))
     >>> 0.03 < estimate.value < 0.06, estimate.probability_below(0.1) > 0.9
     (True, True)
@@ -104,7 +113,7 @@ class Bayesian(ModelMeasure):
         self,
         model: ClassModel | Callable[..., Any] | None = None,
         *,
-        sampler: str = "nuts",
+        sampler: str = "auto",
         draws: int = 1000,
         tune: int | None = None,
         chains: int = 4,
@@ -192,7 +201,7 @@ class Bayesian(ModelMeasure):
         )
 
     def check(self, classifier: Any = None, *, random_state: Seed = None) -> CheckReport:
-        """Return what speaks against the model, and with a classifier, against the estimate of its error.
+        """Return signs that the model is wrong, and with a classifier, that the estimate of its error is.
 
         Of the model: do the chains agree; does each class look like the model (Henze-Zirkler and univariate tests on
         features, principal axes and the direction between classes; 5% false alarms over all of them) and what would

@@ -37,6 +37,7 @@ class ModelMeasure(Measure):
     class_concentration: float | ArrayLike
     n_jobs: int | None
     progress: bool | None
+    sampler_: str
 
     has_draws = True
 
@@ -93,10 +94,12 @@ class ModelMeasure(Measure):
                 f"samples must have as many features and classes each; got (features, classes) {sorted(shapes)}."
             )
         for copy, sample in zip(copies, read, strict=True):
+            copy.sampler_ = copy._choose_sampler()
             copy._check_sample(sample)
         seeds = [seed_sequence(state) for state in states]
         children = [child(seed, POSTERIOR) for seed in seeds]
-        found = self._model().learn_many(read, self.sampler, self._settings(), children)
+        first = copies[0]
+        found = first._model().learn_many(read, first.sampler_, first._settings(), children)
         for copy, sample, posterior, seed in zip(copies, read, found, seeds, strict=True):
             copy._keep(sample, posterior, seed)
             copy._remember(sample)
@@ -104,9 +107,14 @@ class ModelMeasure(Measure):
         return copies
 
     def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+        self.sampler_ = self._choose_sampler()
         self._check_sample(sample)
-        posterior = self._model().learn(sample, self.sampler, self._settings(), child(seed, POSTERIOR))
+        posterior = self._model().learn(sample, self.sampler_, self._settings(), child(seed, POSTERIOR))
         self._keep(sample, posterior, seed)
+
+    def _choose_sampler(self) -> str:
+        """Return the sampler that was named; by default the cheapest one that gives the model's posterior."""
+        return self._model().cheapest_sampler() if self.sampler == "auto" else self.sampler
 
     def _check_sample(self, data: Sample) -> None:
         """Raise where the model cannot learn from a sample."""
@@ -119,15 +127,15 @@ class ModelMeasure(Measure):
                 f"class_concentration must be a number or one for each of {data.n_classes} classes; "
                 f"got shape {np.shape(self.class_concentration)}."
             )
-        model.check(data, self.sampler)
-        if self.sampler not in model.samplers:
+        model.check(data, self.sampler_)
+        if self.sampler_ not in model.samplers:
             raise ValueError(
                 f"sampler must be one of {', '.join(map(repr, model.samplers))} for {type(model).__name__}; "
-                f"got {self.sampler!r}."
+                f"got {self.sampler_!r}."
             )
 
     def _settings(self) -> SamplerSettings:
-        tune = _TUNE[self.sampler] if self.tune is None else self.tune
+        tune = _TUNE[self.sampler_] if self.tune is None else self.tune
         return SamplerSettings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
 
     def _keep(self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
@@ -144,8 +152,8 @@ class ModelMeasure(Measure):
             prior_known=self.sampling == "mixture" or self.class_prior is not None,
             attrs={
                 "model": describe(model),
-                "sampler": self.sampler,
-                "backend": choose_backend(self.backend) if self.sampler == "nuts" else "",
+                "sampler": self.sampler_,
+                "backend": choose_backend(self.backend) if self.sampler_ == "nuts" else "",
                 "seed": str(seed.entropy),
             },
         )
@@ -188,16 +196,15 @@ class ModelMeasure(Measure):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_name(self.sampler, SAMPLERS, "sampler")
+        check_name(self.sampler, ("auto", *SAMPLERS), "sampler")
         check_whole(self.draws, "draws", 10)
         check_whole(self.chains, "chains", 1)
         if self.tune is not None:
             check_whole(self.tune, "tune", 0)
         check_whole(self.n_points, "n_points", 2)
         check_jobs(self.n_jobs)
-        if self.sampler == "nuts" or self.backend is not None:
-            choose_backend(self.backend)
         concentration = np.asarray(self.class_concentration)
         if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():
             raise ValueError(f"class_concentration must hold numbers above 0; got {self.class_concentration!r}.")
-        self._model()
+        if self._choose_sampler() == "nuts" or self.backend is not None:
+            choose_backend(self.backend)

@@ -52,7 +52,7 @@ class PyMCClasses(ClassModel):
     ...         pm.Deterministic("variances", deviation**2 * np.ones(2))
     ...         pm.Normal("x", means[y], deviation, observed=X)
     ...     return model
-    >>> bg.Bayesian(build).sampler
+    >>> bg.PyMCClasses(build).cheapest_sampler()
     'nuts'
     """
 

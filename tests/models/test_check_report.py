@@ -252,6 +252,46 @@ class TestFit:
         assert found["fit"].sentence == "A table of cells fits any sample; there is nothing to test."
 
 
+class Shifted(bg.GaussianClasses):
+    """A class model that the package does not know, with a finding of its own."""
+
+    adjective = "shifted"
+
+    def findings(self, data, posterior, class_probabilities, seed):
+        shared = super().findings(data, posterior, class_probabilities, seed)
+        return [*shared, Finding("shift", True, f"{data.n_classes} classes are shifted.")]
+
+
+class TestNewModel:
+    """A class model brings its own findings; nothing else is edited."""
+
+    def test_its_findings_are_in_the_report(self):
+        report = bg.Bayesian(Shifted(), draws=800, chains=2, random_state=0).fit(*sample()).check(lda())
+        assert report["shift"].sentence == "2 classes are shifted."
+        assert report["fit"].sentence.startswith("No class departs visibly from the shifted model")
+        assert [finding.topic for finding in report.findings] == [*MODEL_TOPICS, "shift", *ERROR_TOPICS]
+
+
+class TestStrength:
+    """The variant of a model whose prior is stronger."""
+
+    def test_of_a_hierarchical_prior(self):
+        assert bg.GaussianClasses("shared").with_strength_times(2.0).prior.strength == 3.0
+
+    def test_of_fixed_priors(self):
+        prior = bg.NormalInverseWishart(np.zeros(2), 4.0, 6.0, np.eye(2))
+        assert bg.GaussianClasses(prior=prior).with_strength_times(0.5).prior.strength == 2.0
+        both = bg.GaussianClasses(prior=[prior, prior]).with_strength_times(0.5).prior
+        assert [each.strength for each in both] == [2.0, 2.0]
+
+    def test_of_cells_is_their_concentration(self):
+        stronger = bg.DiscreteClasses(3.0, levels=[[0, 1]]).with_strength_times(2.0)
+        assert (stronger.concentration, stronger.levels) == (6.0, [[0, 1]])
+
+    def test_is_none_without_a_strength(self):
+        assert bg.MixtureClasses().with_strength_times(2.0) is None
+
+
 class TestPrior:
     """What a prior claims."""
 
