@@ -23,14 +23,14 @@ def read_structure(name: str) -> CovarianceStructure:
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistics:
-    """All that a Gaussian model sees of a sample.
+    """The sufficient statistics of a sample for Gaussian classes.
 
     Attributes
     ----------
     counts : ndarray of shape (..., c)
     means : ndarray of shape (..., c, d)
     scatter : ndarray of shape (..., g, d, d), (..., g, d) or (..., g)
-        Sums of squares about the class means, as far as the structure needs them; g is 1 where classes share one.
+        Sums of squares about the class means, in the shape of the structure; g is 1 if classes share a covariance.
     """
 
     counts: Floats
@@ -77,14 +77,17 @@ class GaussianDraws:
 
 
 class CovarianceStructure(ABC):
-    """What the covariances of the classes may be."""
+    """A form that the covariances of the classes have."""
 
     name: ClassVar[str]
+    n_axes: ClassVar[int]
+    """Axes of features in a spread: 2 for matrices, 1 for deviations, 0 for one deviation."""
+
     is_shared: ClassVar[bool] = False
 
     @abstractmethod
     def square(self, vectors: Floats) -> Floats:
-        """Return what a vector adds to a scatter: its outer product, its squares, or their sum."""
+        """Return the scatter of one vector: its outer product, its squares, or their sum."""
 
     @abstractmethod
     def scatter_of(self, centered: Floats) -> Floats:
@@ -140,7 +143,7 @@ class CovarianceStructure(ABC):
         """Raise unless a user's scale has the shape of this structure and is positive definite."""
 
     def pool(self, values: Floats, axis: int) -> Floats:
-        """Return values of classes (along an axis) summed where classes share a covariance."""
+        """Return values of classes (along an axis), summed if classes share a covariance."""
         return np.asarray(values.sum(axis=axis, keepdims=True)) if self.is_shared else values
 
     def summarize(self, features: Floats, codes: Ints, c: int) -> ClassStatistics:
@@ -174,6 +177,7 @@ class Full(CovarianceStructure):
     """One covariance matrix per class."""
 
     name = "full"
+    n_axes = 2
 
     def square(self, vectors: Floats) -> Floats:
         """Return outer products."""
@@ -269,6 +273,7 @@ class Diagonal(CovarianceStructure):
     """One variance per class and feature: sigma^2 ~ scale / chi-square(dof)."""
 
     name = "diagonal"
+    n_axes = 1
 
     def square(self, vectors: Floats) -> Floats:
         """Return squares."""
@@ -294,7 +299,7 @@ class Diagonal(CovarianceStructure):
         return GaussianDraws(means, spread)
 
     def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
-        """Return v over the deviations."""
+        """Return v divided by the deviations."""
         return np.asarray(vectors * whitener)
 
     def precision(self, whitener: Floats) -> Floats:
@@ -334,6 +339,7 @@ class Spherical(CovarianceStructure):
     """One variance per class: sigma^2 ~ scale / chi-square(dof)."""
 
     name = "spherical"
+    n_axes = 0
 
     def square(self, vectors: Floats) -> Floats:
         """Return squared lengths."""
@@ -344,7 +350,7 @@ class Spherical(CovarianceStructure):
         return np.asarray((centered**2).sum())
 
     def dof_per_point(self, d: int) -> int:
-        """Return d: every coordinate tells of the one variance."""
+        """Return d: every coordinate adds to the one variance."""
         return d
 
     def draw_noise(self, rng: np.random.Generator, dofs: Floats, c: int, d: int, size: int) -> StandardNoise:
@@ -359,7 +365,7 @@ class Spherical(CovarianceStructure):
         return GaussianDraws(means, spread)
 
     def whiten(self, whitener: Floats, vectors: Floats) -> Floats:
-        """Return v over the deviation."""
+        """Return v divided by the deviation."""
         return np.asarray(vectors * whitener[..., None])
 
     def precision(self, whitener: Floats) -> Floats:

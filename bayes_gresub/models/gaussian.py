@@ -36,6 +36,7 @@ from bayes_gresub.models.gibbs import run_gibbs
 from bayes_gresub.models.nuts import SamplerSettings, run_nuts
 from bayes_gresub.models.priors import (
     Hierarchical,
+    HierarchicalLaw,
     NormalInverseWishart,
     choose_coordinates,
     read_prior,
@@ -43,7 +44,7 @@ from bayes_gresub.models.priors import (
     standardize_hierarchical,
 )
 from bayes_gresub.models.pymc_models import build_gaussian
-from bayes_gresub.models.whitening import HierarchicalLaw, prepare_gaussian
+from bayes_gresub.models.whitening import prepare_gaussian
 from bayes_gresub.progress import ticking
 from bayes_gresub.regions.region import Region
 from bayes_gresub.regions.shapes import Linear
@@ -58,8 +59,8 @@ _FAR = 10.0
 class GaussianClasses(ClassModel):
     r"""Classes with normal densities, :math:`x \mid y \sim N(\mu_y, \Sigma_y)`.
 
-    Samplers: "nuts" with any prior, "gibbs" with the hierarchical one, "conjugate" with a fixed one. None of them
-    sees more of the sample than counts, means and scatter of the classes, so that the cost does not grow with n.
+    Samplers: "nuts" with any prior, "gibbs" with the hierarchical one, "conjugate" with a fixed one. All of them
+    use only counts, means and scatter of the classes, so the cost does not grow with n.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class GaussianClasses(ClassModel):
         return ("nuts", "gibbs") if isinstance(read_prior(self.prior), Hierarchical) else ("nuts", "conjugate")
 
     def check(self, data: Sample, sampler: str) -> None:
-        """Raise for what no sampler can do; warn where there are fewer points than features."""
+        """Raise if the sampler is not for this prior, or the prior is wrong; warn if points are fewer than features."""
         structure = read_structure(self.covariance)
         prior = read_prior(self.prior)
         if isinstance(prior, Hierarchical):
@@ -112,7 +113,7 @@ class GaussianClasses(ClassModel):
                 "sampler='gibbs' is for the hierarchical prior; a fixed NormalInverseWishart has exact draws. Use "
                 "sampler='conjugate'."
             )
-        self._prior_in(self._coordinates(data), data)
+        self._standardize_prior(self._coordinates(data), data)
         instead = "gibbs" if isinstance(prior, Hierarchical) else "conjugate"
         warn_of_few_points(data, structure, sampler, f", sampler={instead!r}")
 
@@ -125,15 +126,15 @@ class GaussianClasses(ClassModel):
         structure = read_structure(self.covariance)
         coordinates = self._coordinates(data)
         statistics = structure.summarize(coordinates.inward(data.features), data.codes, data.n_classes)
-        prior = self._prior_in(coordinates, data)
+        prior = self._standardize_prior(coordinates, data)
         if isinstance(prior, NormalInverseWishartLaw):
             law = structure.update(prior, statistics)
             if sampler == "conjugate":
-                draws = _exact(structure, law, coordinates, settings, seed)
+                draws = _draw_exactly(structure, law, coordinates, settings, seed)
             else:
-                draws = _by_nuts(structure, statistics, prior, coordinates, settings, seed)
+                draws = _sample_by_nuts(structure, statistics, prior, coordinates, settings, seed)
             return GaussianPosterior(draws, structure, coordinates, prior, law)
-        draws = _by_nuts(structure, statistics, prior, coordinates, settings, seed)
+        draws = _sample_by_nuts(structure, statistics, prior, coordinates, settings, seed)
         return GaussianPosterior(draws, structure, coordinates, prior, None)
 
     def learn_many(
@@ -143,17 +144,18 @@ class GaussianClasses(ClassModel):
         if sampler != "gibbs":
             return super().learn_many(data, sampler, settings, seeds)
         structure = read_structure(self.covariance)
-        coordinates = [self._coordinates(one) for one in data]
-        prior = self._prior_in(coordinates[0], data[0])
+        coordinates = [self._coordinates(sample) for sample in data]
+        prior = self._standardize_prior(coordinates[0], data[0])
         if not isinstance(prior, HierarchicalLaw):
             raise AssertionError("Gibbs sampling is for the hierarchical prior")
         statistics = [
-            structure.summarize(u.inward(one.features), one.codes, one.n_classes)
-            for u, one in zip(coordinates, data, strict=True)
+            structure.summarize(units.inward(sample.features), sample.codes, sample.n_classes)
+            for units, sample in zip(coordinates, data, strict=True)
         ]
-        drawn = _by_gibbs(structure, statistics, prior, coordinates, settings, seeds)
+        drawn = _sample_by_gibbs(structure, statistics, prior, coordinates, settings, seeds)
         return [
-            GaussianPosterior(draws, structure, u, prior, None) for draws, u in zip(drawn, coordinates, strict=True)
+            GaussianPosterior(draws, structure, units, prior, None)
+            for draws, units in zip(drawn, coordinates, strict=True)
         ]
 
     def with_strength_times(self, factor: float) -> Self:
@@ -217,7 +219,7 @@ class GaussianClasses(ClassModel):
         one_unit = self.covariance == "spherical"
         return choose_coordinates(read_prior(self.prior), data.features, data.codes, one_unit, data.feature_names)
 
-    def _prior_in(self, coordinates: Coordinates, data: Sample) -> HierarchicalLaw | NormalInverseWishartLaw:
+    def _standardize_prior(self, coordinates: Coordinates, data: Sample) -> HierarchicalLaw | NormalInverseWishartLaw:
         structure = read_structure(self.covariance)
         prior = read_prior(self.prior)
         if isinstance(prior, Hierarchical):
@@ -249,7 +251,7 @@ class GaussianPosterior(ClassPosterior):
         """Return the moments under a fixed prior at a linear boundary (none for diagonal covariances)."""
         if self.law is None or not isinstance(region.geometry, Linear):
             return None
-        found = normal_inverse_wishart_moments(
+        moments = normal_inverse_wishart_moments(
             region.geometry,
             self.coordinates.outward(self.law.centers),
             self.law.strengths,
@@ -257,7 +259,7 @@ class GaussianPosterior(ClassPosterior):
             self.structure.rescale(self.law.scales, self.coordinates.scale),
             shared=self.structure.is_shared,
         )
-        return None if found is None else (found, region.codes_of_own)
+        return None if moments is None else (moments, region.codes_of_own)
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
         """Draw hyper-parameters, then classes."""
@@ -289,87 +291,6 @@ class GaussianPosterior(ClassPosterior):
         return np.asarray(weights / weights.sum())
 
 
-def _exact(
-    structure: CovarianceStructure,
-    law: NormalInverseWishartLaw,
-    coordinates: Coordinates,
-    settings: SamplerSettings,
-    seed: np.random.SeedSequence,
-) -> ComponentDraws:
-    c, d = law.centers.shape
-    total = settings.chains * settings.draws
-    noise = structure.draw_noise(np.random.default_rng(child(seed, 0)), law.dofs, c, d, total)
-    return collect_draws(structure, structure.draw(law, noise), coordinates, (settings.chains, settings.draws))
-
-
-def _by_gibbs(
-    structure: CovarianceStructure,
-    statistics: Sequence[ClassStatistics],
-    prior: HierarchicalLaw,
-    coordinates: Sequence[Coordinates],
-    settings: SamplerSettings,
-    seeds: Sequence[np.random.SeedSequence],
-) -> list[ComponentDraws]:
-    """Return the draws of each sample; chains are numbered within samples, so that none depends on the others."""
-    chains = settings.chains
-
-    def stacked(name: str) -> Floats:
-        return np.repeat(np.stack([getattr(one, name) for one in statistics]), chains, axis=0)
-
-    together = ClassStatistics(stacked("counts"), stacked("means"), stacked("scatter"))
-    generators = [np.random.default_rng(child(seed, chain)) for seed in seeds for chain in range(chains)]
-    with ticking(settings.tune + settings.draws, "gibbs", settings.progress, "sweep") as tick:
-        found = run_gibbs(structure, together, prior, generators, settings.draws, settings.tune, tick=tick)
-    result = []
-    for number, own in enumerate(coordinates):
-        rows = slice(number * chains, (number + 1) * chains)
-        shape = found.log_strength[rows].shape
-        drawn = GaussianDraws(found.means[rows], found.spread[rows])
-        hyper = {"center": own.outward(found.center[rows]), "log_strength": found.log_strength[rows]}
-        notes = note_interruption(shape[1], settings)
-        result.append(collect_draws(structure, drawn, own, shape, hyper=hyper, notes=notes))
-    return result
-
-
-def _by_nuts(
-    structure: CovarianceStructure,
-    statistics: ClassStatistics,
-    prior: HierarchicalLaw | NormalInverseWishartLaw,
-    coordinates: Coordinates,
-    settings: SamplerSettings,
-    seed: np.random.SeedSequence,
-) -> ComponentDraws:
-    inputs, about = prepare_gaussian(structure, statistics, prior)
-    hierarchical = isinstance(prior, HierarchicalLaw)
-    key = ("gaussian", structure.name, hierarchical)
-    found = run_nuts(lambda given: build_gaussian(given, structure.name, hierarchical), inputs, key, settings, seed)
-    means, spread = about.draws(found.posterior)
-    hyper = {}
-    if hierarchical:
-        hyper = {
-            "center": coordinates.outward(found.posterior["center"]),
-            "log_strength": found.posterior["log_strength"],
-        }
-    shape = means.shape[:2]
-    drawn = GaussianDraws(means, spread)
-    return collect_draws(
-        structure,
-        drawn,
-        coordinates,
-        shape,
-        hyper=hyper,
-        stats=found.stats,
-        notes=note_interruption(shape[1], settings),
-    )
-
-
-def note_interruption(drawn: int, settings: SamplerSettings) -> tuple[str, ...]:
-    """Return a note where fewer draws were made than asked for."""
-    if drawn == settings.draws:
-        return ()
-    return (f"sampling was interrupted after {drawn} of {settings.draws} draws a chain; these are kept.",)
-
-
 def collect_draws(
     structure: CovarianceStructure, drawn: GaussianDraws, coordinates: Coordinates, shape: tuple[int, ...], **more: Any
 ) -> ComponentDraws:
@@ -377,16 +298,23 @@ def collect_draws(
     means = coordinates.outward(drawn.means)
     spread = structure.rescale_spread(drawn.spread, coordinates.scale)
     c, d = means.shape[-2:]
-    axes = {"full": 2, "shared": 2, "diagonal": 1, "spherical": 0}[structure.name]
+    axes = structure.n_axes
     groups = spread.shape[spread.ndim - axes - 1]
     inner = spread.shape[spread.ndim - axes :]
     return ComponentDraws(means.reshape(*shape, c, 1, d), spread.reshape(*shape, groups, 1, *inner), **more)
 
 
+def note_interruption(drawn: int, settings: SamplerSettings) -> tuple[str, ...]:
+    """Return a note if sampling was interrupted."""
+    if drawn == settings.draws:
+        return ()
+    return (f"sampling was interrupted after {drawn} of {settings.draws} draws a chain; these are kept.",)
+
+
 def warn_of_few_points(data: Sample, structure: CovarianceStructure, sampler: str, instead: str = "") -> None:
-    """Raise where NUTS would have to sample too large matrices; warn where one has no more points than features."""
+    """Raise if matrices are too large for NUTS; warn if one has no more points than features."""
     d, counts = data.features.shape[1], data.counts
-    if sampler == "nuts" and structure.name in ("full", "shared") and d > MOST_FEATURES:
+    if sampler == "nuts" and structure.n_axes == 2 and d > MOST_FEATURES:
         raise ValueError(
             f"sampler='nuts' takes covariance matrices of at most {MOST_FEATURES} features; got {d}. Use "
             f"covariance='diagonal'{instead}, or fewer features."
@@ -403,3 +331,80 @@ def warn_of_few_points(data: Sample, structure: CovarianceStructure, sampler: st
             f"{int(counts.sum())} points are few for a covariance matrix of {d} features: the prior then decides. "
             "Use covariance='diagonal', or fewer features.",
         )
+
+
+def _draw_exactly(
+    structure: CovarianceStructure,
+    law: NormalInverseWishartLaw,
+    coordinates: Coordinates,
+    settings: SamplerSettings,
+    seed: np.random.SeedSequence,
+) -> ComponentDraws:
+    c, d = law.centers.shape
+    total = settings.chains * settings.draws
+    noise = structure.draw_noise(np.random.default_rng(child(seed, 0)), law.dofs, c, d, total)
+    return collect_draws(structure, structure.draw(law, noise), coordinates, (settings.chains, settings.draws))
+
+
+def _sample_by_gibbs(
+    structure: CovarianceStructure,
+    statistics: Sequence[ClassStatistics],
+    prior: HierarchicalLaw,
+    coordinates: Sequence[Coordinates],
+    settings: SamplerSettings,
+    seeds: Sequence[np.random.SeedSequence],
+) -> list[ComponentDraws]:
+    """Return the draws of each sample; chains are numbered within samples, so none depends on the others."""
+    chains = settings.chains
+
+    def stacked(name: str) -> Floats:
+        return np.repeat(np.stack([getattr(each, name) for each in statistics]), chains, axis=0)
+
+    side_by_side = ClassStatistics(stacked("counts"), stacked("means"), stacked("scatter"))
+    generators = [np.random.default_rng(child(seed, chain)) for seed in seeds for chain in range(chains)]
+    with ticking(settings.tune + settings.draws, "gibbs", settings.progress, "sweep") as tick:
+        chains_drawn = run_gibbs(structure, side_by_side, prior, generators, settings.draws, settings.tune, tick=tick)
+    result = []
+    for number, units in enumerate(coordinates):
+        rows = slice(number * chains, (number + 1) * chains)
+        shape = chains_drawn.log_strength[rows].shape
+        drawn = GaussianDraws(chains_drawn.means[rows], chains_drawn.spread[rows])
+        hyper = {
+            "center": units.outward(chains_drawn.center[rows]),
+            "log_strength": chains_drawn.log_strength[rows],
+        }
+        notes = note_interruption(shape[1], settings)
+        result.append(collect_draws(structure, drawn, units, shape, hyper=hyper, notes=notes))
+    return result
+
+
+def _sample_by_nuts(
+    structure: CovarianceStructure,
+    statistics: ClassStatistics,
+    prior: HierarchicalLaw | NormalInverseWishartLaw,
+    coordinates: Coordinates,
+    settings: SamplerSettings,
+    seed: np.random.SeedSequence,
+) -> ComponentDraws:
+    inputs, whitening = prepare_gaussian(structure, statistics, prior)
+    hierarchical = isinstance(prior, HierarchicalLaw)
+    key = ("gaussian", structure.name, hierarchical)
+    sampled = run_nuts(lambda inputs: build_gaussian(inputs, structure.name, hierarchical), inputs, key, settings, seed)
+    means, spread = whitening.recover_draws(sampled.posterior)
+    hyper = {}
+    if hierarchical:
+        hyper = {
+            "center": coordinates.outward(sampled.posterior["center"]),
+            "log_strength": sampled.posterior["log_strength"],
+        }
+    shape = means.shape[:2]
+    drawn = GaussianDraws(means, spread)
+    return collect_draws(
+        structure,
+        drawn,
+        coordinates,
+        shape,
+        hyper=hyper,
+        stats=sampled.stats,
+        notes=note_interruption(shape[1], settings),
+    )

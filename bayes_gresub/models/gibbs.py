@@ -9,7 +9,7 @@ import numpy as np
 
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.models.covariance import ClassStatistics, CovarianceStructure, NormalInverseWishartLaw, StandardNoise
-from bayes_gresub.models.whitening import HierarchicalLaw
+from bayes_gresub.models.priors import HierarchicalLaw
 
 _PROPOSAL_DOF = 5.0
 _NEWTON_STEPS = 12
@@ -73,7 +73,7 @@ def run_gibbs(
     try:
         for sweep in range(tune + draws * thin):
             if sweep % _BLOCK == 0:
-                noises, others = _random_numbers(structure, generators, posterior_dofs, c, d)
+                noises, others = _draw_random_numbers(structure, generators, posterior_dofs, c, d)
             inside = sweep % _BLOCK
             noise = StandardNoise(
                 noises.square_roots[:, inside],
@@ -85,9 +85,9 @@ def run_gibbs(
             given = structure.update(law, statistics)
             drawn, whitener = structure.draw_with_whitener(given, noise)
             precision = structure.precision(whitener)
-            center = _center(precision, drawn.means, np.exp(log_k), prior.center_sd, others[0][:, inside])
+            center = _draw_center(precision, drawn.means, np.exp(log_k), prior.center_sd, others[0][:, inside])
             distance = (structure.whiten(whitener, drawn.means - center[:, None, :]) ** 2).sum(axis=(1, 2))
-            log_k = _log_strength(log_k, distance, c * d, prior, others[1][:, inside], others[2][:, inside])
+            log_k = _move_log_strength(log_k, distance, c * d, prior, others[1][:, inside], others[2][:, inside])
             if sweep >= tune and (sweep - tune) % thin == 0:
                 kept.append((drawn.means, drawn.spread, center, log_k))
             if tick is not None:
@@ -99,25 +99,25 @@ def run_gibbs(
     return GibbsDraws(means, spread, centers, strengths)
 
 
-def _random_numbers(
+def _draw_random_numbers(
     structure: CovarianceStructure, generators: Sequence[np.random.Generator], dofs: Floats, c: int, d: int
 ) -> tuple[StandardNoise, tuple[Floats, Floats, Floats]]:
     """Return the random numbers of a block of sweeps, shape (chains, sweeps, ...), each chain's from its generator."""
     noises, others = [], []
-    for rng, own in zip(generators, dofs, strict=True):
-        noises.append(structure.draw_noise(rng, own, c, d, _BLOCK))
+    for rng, chain_dofs in zip(generators, dofs, strict=True):
+        noises.append(structure.draw_noise(rng, chain_dofs, c, d, _BLOCK))
         others.append(
             (rng.standard_normal((_BLOCK, d)), rng.standard_t(_PROPOSAL_DOF, size=_BLOCK), rng.exponential(size=_BLOCK))
         )
     below = None if noises[0].below is None else np.stack([noise.below for noise in noises if noise.below is not None])
-    together = StandardNoise(
+    noise_of_all = StandardNoise(
         np.stack([noise.square_roots for noise in noises]), below, np.stack([noise.means for noise in noises])
     )
     normal, student, exponential = (np.stack(part) for part in zip(*others, strict=True))
-    return together, (normal, student, exponential)
+    return noise_of_all, (normal, student, exponential)
 
 
-def _center(precision: Floats, means: Floats, strengths: Floats, sd: float, noise: Floats) -> Floats:
+def _draw_center(precision: Floats, means: Floats, strengths: Floats, sd: float, noise: Floats) -> Floats:
     """Draw the common centre given the classes: precision I / sd^2 + k sum of Sigma_y^(-1)."""
     d = means.shape[-1]
     c = means.shape[1]
@@ -133,7 +133,7 @@ def _center(precision: Floats, means: Floats, strengths: Floats, sd: float, nois
     return np.asarray(pulled / total + noise / np.sqrt(total))
 
 
-def _log_strength(
+def _move_log_strength(
     current: Floats, distance: Floats, n_terms: int, prior: HierarchicalLaw, student: Floats, exponential: Floats
 ) -> Floats:
     """Move log k by one Metropolis step whose proposal does not depend on where it is."""

@@ -15,9 +15,9 @@ from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.covariance import CovarianceStructure, NormalInverseWishartLaw, read_structure
 from bayes_gresub.models.gaussian import note_interruption, warn_of_few_points
 from bayes_gresub.models.nuts import SamplerSettings, run_nuts
-from bayes_gresub.models.priors import choose_coordinates, read_hierarchical, standardize_hierarchical
+from bayes_gresub.models.priors import HierarchicalLaw, choose_coordinates, read_hierarchical, standardize_hierarchical
 from bayes_gresub.models.pymc_models import PART_CONCENTRATION, SEPARATION_SD, build_mixture
-from bayes_gresub.models.whitening import HierarchicalLaw, prepare_mixture
+from bayes_gresub.models.whitening import prepare_mixture
 
 
 class MixtureClasses(ClassModel):
@@ -28,8 +28,8 @@ class MixtureClasses(ClassModel):
     .. math:: w_y \sim \mathrm{Dirichlet}(2, \dots, 2), \quad \mu_{yk} \sim N(m, \omega^2 I), \quad
               m \sim N(0, t^2 I), \quad \log\omega \sim N(0, 0.5^2), \quad \Sigma_{yk} \sim IW(v, S)
 
-    where the mean of a covariance is the identity over the squared number of parts. The parts have no names: they may
-    change places between chains, so convergence is judged by the error and the likelihood. Sampler: "nuts".
+    where the mean of a covariance is the identity divided by the squared number of parts. The parts have no names and
+    may change places between chains, so convergence is judged by the error and the likelihood. Sampler: "nuts".
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class MixtureClasses(ClassModel):
         self.prior = prior
 
     def check(self, data: Sample, sampler: str) -> None:
-        """Raise where a class has fewer points than parts; warn where parts would have fewer than features."""
+        """Raise if a class has fewer than two points per part; warn if parts have no more points than features."""
         parts = check_whole(self.n_parts, "n_parts", 1)
         structure = read_structure(self.covariance)
         if structure.is_shared:
@@ -86,24 +86,24 @@ class MixtureClasses(ClassModel):
         d, c, parts = data.features.shape[1], data.n_classes, self.n_parts
         numbers = self._numbers(structure, d)
         inside = coordinates.inward(data.features)
-        labels = _split(inside, data, parts, seed)
-        inputs, about = prepare_mixture(structure, inside, data.codes, labels, c, parts, numbers)
-        found = run_nuts(
-            lambda given: build_mixture(given, structure.name), inputs, ("mixture", structure.name), settings, seed
+        labels = _assign_parts(inside, data, parts, seed)
+        inputs, whitening = prepare_mixture(structure, inside, data.codes, labels, c, parts, numbers)
+        sampled = run_nuts(
+            lambda inputs: build_mixture(inputs, structure.name), inputs, ("mixture", structure.name), settings, seed
         )
-        means, spread = about.draws(found.posterior)
+        means, spread = whitening.recover_draws(sampled.posterior)
         shape = means.shape[:2]
         spread = structure.rescale_spread(spread, coordinates.scale)
         hyper = {
-            "center": coordinates.outward(found.posterior["center"]),
-            "log_separation": found.posterior["log_separation"],
+            "center": coordinates.outward(sampled.posterior["center"]),
+            "log_separation": sampled.posterior["log_separation"],
         }
         draws = ComponentDraws(
             coordinates.outward(means).reshape(*shape, c, parts, d),
             spread.reshape(*shape, c, parts, *spread.shape[3:]),
-            found.posterior["weights"],
+            sampled.posterior["weights"],
             hyper=hyper,
-            stats=found.stats,
+            stats=sampled.stats,
             notes=note_interruption(shape[1], settings),
         )
         return MixturePosterior(draws, structure, coordinates, numbers)
@@ -162,14 +162,14 @@ class MixturePosterior(ClassPosterior):
         )
 
 
-def _split(features: np.ndarray, data: Sample, parts: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """Return a part for each point, by k-means within its class; where chains start."""
+def _assign_parts(features: np.ndarray, data: Sample, parts: int, seed: np.random.SeedSequence) -> np.ndarray:
+    """Return a part for each point, by k-means within its class: chains start there."""
     from sklearn.cluster import KMeans
 
     labels = np.zeros(len(features), dtype=np.intp)
     for code in range(data.n_classes):
         rows = np.flatnonzero(data.codes == code)
-        found = KMeans(parts, n_init=5, random_state=as_int(child(seed, 2, code))).fit_predict(features[rows])
+        clusters = KMeans(parts, n_init=5, random_state=as_int(child(seed, 2, code))).fit_predict(features[rows])
         # Duplicated points may leave a part empty.
-        labels[rows] = found if len(np.unique(found)) == parts else np.arange(len(rows)) % parts
+        labels[rows] = clusters if len(np.unique(clusters)) == parts else np.arange(len(rows)) % parts
     return labels

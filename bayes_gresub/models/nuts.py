@@ -37,14 +37,14 @@ class SamplerSettings:
 
 @dataclass(frozen=True, eq=False)
 class NutsDraws:
-    """Draws of the free variables by name, (chains, draws, ...), and what the sampler tells of itself."""
+    """Draws of the free variables by name, (chains, draws, ...), and statistics of the sampler."""
 
     posterior: Mapping[str, Floats]
     stats: Mapping[str, np.ndarray]
 
 
 def choose_backend(backend: str | None) -> str:
-    """Return the backend by name; by default nutpie where it is installed.
+    """Return the backend by name; by default nutpie if it is installed.
 
     On two cores nutpie compiles a model in about half a minute and refits it in half a second with 2 features, in two
     with 10; PyMC takes about ten seconds for every fit once its compiler cache is warm, and a minute before that.
@@ -65,22 +65,22 @@ def run_nuts(
     settings: SamplerSettings,
     seed: np.random.SeedSequence,
 ) -> NutsDraws:
-    """Sample a model that `build` makes, compiled before if its key and shape were seen.
+    """Sample a model that `build` makes; a model of the same key and shape is compiled once.
 
     Parameters
     ----------
     build : callable
         Makes the PyMC model of data of this shape.
     key : tuple
-        What the model is, besides its shape.
+        Identifies the model, besides its shape.
     """
     backend = choose_backend(settings.backend)
     shapes = tuple((name, inputs.static_shape(name)) for name in sorted(inputs.arrays))
     whole = (*key, inputs.n_parts, shapes, backend)
     if backend == "nutpie":
-        model = _remembered(whole, lambda: _compile(_built(build, inputs)))
+        model = _remember(whole, lambda: _compile(_build(build, inputs)))
         return sample_nutpie(model.with_data(**inputs.arrays), settings, seed)
-    model = _remembered(whole, lambda: _built(build, inputs))
+    model = _remember(whole, lambda: _build(build, inputs))
     import pymc as pm
 
     with model:
@@ -100,7 +100,7 @@ def sample_nutpie(compiled: Any, settings: SamplerSettings, seed: np.random.Seed
     import nutpie
 
     with _quiet():
-        found = nutpie.sample(
+        trace = nutpie.sample(
             compiled,
             draws=settings.draws,
             tune=settings.tune,
@@ -110,7 +110,7 @@ def sample_nutpie(compiled: Any, settings: SamplerSettings, seed: np.random.Seed
             progress_bar=settings.progress,
             target_accept=settings.target_accept,
         )
-    return _read(found)
+    return _read_draws(trace)
 
 
 def sample_pymc(model: Any, settings: SamplerSettings, seed: np.random.SeedSequence) -> NutsDraws:
@@ -118,7 +118,7 @@ def sample_pymc(model: Any, settings: SamplerSettings, seed: np.random.SeedSeque
     import pymc as pm
 
     with _quiet(), model:
-        found = pm.sample(
+        trace = pm.sample(
             draws=settings.draws,
             tune=settings.tune,
             chains=settings.chains,
@@ -128,15 +128,10 @@ def sample_pymc(model: Any, settings: SamplerSettings, seed: np.random.SeedSeque
             compute_convergence_checks=False,
             idata_kwargs={"log_likelihood": False},
         )
-    return _read(found)
+    return _read_draws(trace)
 
 
-def forget() -> None:
-    """Drop all compiled models."""
-    _COMPILED.clear()
-
-
-def _built(build: Callable[[PyMCInputs], Any], inputs: PyMCInputs) -> Any:
+def _build(build: Callable[[PyMCInputs], Any], inputs: PyMCInputs) -> Any:
     with _quiet():
         return build(inputs)
 
@@ -148,7 +143,7 @@ def _compile(model: Any) -> Any:
         return nutpie.compile_pymc_model(model, backend="numba")
 
 
-def _remembered(key: Hashable, make: Callable[[], Any]) -> Any:
+def _remember(key: Hashable, make: Callable[[], Any]) -> Any:
     if key in _COMPILED:
         _COMPILED.move_to_end(key)
     else:
@@ -158,12 +153,12 @@ def _remembered(key: Hashable, make: Callable[[], Any]) -> Any:
     return _COMPILED[key]
 
 
-def _read(found: Any) -> NutsDraws:
+def _read_draws(trace: Any) -> NutsDraws:
     """Return plain arrays. After an interrupt: as many whole chains of one length as hold the most draws."""
-    posterior = {str(name): np.asarray(values) for name, values in found["posterior"].data_vars.items()}
+    posterior = {str(name): np.asarray(values) for name, values in trace["posterior"].data_vars.items()}
     stats = {
         str(name): np.asarray(values)
-        for name, values in found["sample_stats"].data_vars.items()
+        for name, values in trace["sample_stats"].data_vars.items()
         if values.dims == ("chain", "draw") and values.dtype.kind in "biuf"
     }
     n_chains, n_draws = next(iter(posterior.values())).shape[:2]
@@ -186,12 +181,12 @@ def _read(found: Any) -> NutsDraws:
 
 @contextmanager
 def _quiet() -> Any:
-    """Keep back warnings of the libraries' own making that a user can do nothing about."""
+    """Suppress warnings of the libraries that a user can do nothing about."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         # Our matrices are small, and wheels of pip bring no BLAS.
         warnings.filterwarnings("ignore", message="PyTensor could not link to a BLAS")
-        # ArviZ wonders about chains that an interrupt cut short.
+        # ArviZ warns of chains that an interrupt cut short.
         warnings.filterwarnings("ignore", message="More chains")
         yield

@@ -1,4 +1,4 @@
-"""Student-t classes: heavy tails, and points that lie far off weigh less."""
+"""Student-t classes: heavy tails, so that distant points weigh less."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.covariance import CovarianceStructure, GaussianDraws, read_structure
 from bayes_gresub.models.gaussian import GaussianPosterior, collect_draws, note_interruption, warn_of_few_points
 from bayes_gresub.models.nuts import SamplerSettings, run_nuts
-from bayes_gresub.models.priors import Hierarchical, choose_coordinates, read_hierarchical, standardize_hierarchical
+from bayes_gresub.models.priors import (
+    Hierarchical,
+    HierarchicalLaw,
+    choose_coordinates,
+    read_hierarchical,
+    standardize_hierarchical,
+)
 from bayes_gresub.models.pymc_models import build_student
-from bayes_gresub.models.whitening import HierarchicalLaw, prepare_student
+from bayes_gresub.models.whitening import prepare_student
 
 
 class StudentTClasses(ClassModel):
@@ -52,7 +58,7 @@ class StudentTClasses(ClassModel):
         self.prior = prior
 
     def check(self, data: Sample, sampler: str) -> None:
-        """Raise for a prior or a covariance that is not known; warn where there are fewer points than features."""
+        """Raise if the prior or the covariance is unknown; warn if there are no more points than features."""
         structure = read_structure(self.covariance)
         self._coordinates(data)
         warn_of_few_points(data, structure, sampler)
@@ -66,16 +72,16 @@ class StudentTClasses(ClassModel):
         numbers = standardize_hierarchical(
             read_hierarchical(self.prior, "StudentTClasses"), structure, data.features.shape[1]
         )
-        inputs, about = prepare_student(
+        inputs, whitening = prepare_student(
             structure, coordinates.inward(data.features), data.codes, data.n_classes, numbers
         )
-        found = run_nuts(
-            lambda given: build_student(given, structure.name), inputs, ("student", structure.name), settings, seed
+        sampled = run_nuts(
+            lambda inputs: build_student(inputs, structure.name), inputs, ("student", structure.name), settings, seed
         )
-        means, spread = about.draws(found.posterior)
+        means, spread = whitening.recover_draws(sampled.posterior)
         hyper = {
-            "center": coordinates.outward(found.posterior["center"]),
-            "log_strength": found.posterior["log_strength"],
+            "center": coordinates.outward(sampled.posterior["center"]),
+            "log_strength": sampled.posterior["log_strength"],
         }
         shape = means.shape[:2]
         draws = collect_draws(
@@ -83,9 +89,9 @@ class StudentTClasses(ClassModel):
             GaussianDraws(means, spread),
             coordinates,
             shape,
-            dof=found.posterior["dof"],
+            dof=sampled.posterior["dof"],
             hyper=hyper,
-            stats=found.stats,
+            stats=sampled.stats,
             notes=note_interruption(shape[1], settings),
         )
         return StudentTPosterior(draws, structure, coordinates, numbers, None)

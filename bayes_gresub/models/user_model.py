@@ -19,7 +19,7 @@ from bayes_gresub.models.nuts import SamplerSettings, sample_model
 _SPREADS = ("covariances", "covariance", "scales", "scale", "variances", "variance")
 _OF_ALL = ("covariance", "scale", "variance")
 _RESERVED = ("error", "class_errors", "predicted")
-"""What the posterior of an error is called beside the model's variables."""
+"""Names of the posterior of an error, beside the model's variables."""
 
 
 class PyMCClasses(ClassModel):
@@ -27,7 +27,7 @@ class PyMCClasses(ClassModel):
 
     The model must have variables (free or deterministic) of these names, for c classes and d features:
 
-    - `means` (c, d), or (c, parts, d) where classes are mixtures;
+    - `means` (c, d), or (c, parts, d) if classes are mixtures;
     - one of `covariances` (c, d, d) or (c, parts, d, d), `covariance` (d, d) for all classes, `variances` (c, d) or
       (c,), or with parts after c; `scales` and `scale` are the same for Student-t classes;
     - `weights` (c, parts) for mixtures, `dof` (c,) for Student-t classes;
@@ -62,7 +62,7 @@ class PyMCClasses(ClassModel):
         self.build = build
 
     def check(self, data: Sample, sampler: str) -> None:
-        """Leave checks to the function and to the names of what it built."""
+        """Do nothing: `learn` checks the model that the function builds."""
 
     def learn(
         self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
@@ -76,19 +76,19 @@ class PyMCClasses(ClassModel):
         if "means" not in names or len(spreads) != 1:
             raise ValueError(
                 f"the model must have a variable `means` and one of {', '.join(_SPREADS)}; its variables are "
-                f"{', '.join(sorted(names))}. Add pm.Deterministic(name, ...) for what it calls otherwise."
+                f"{', '.join(sorted(names))}. Add pm.Deterministic(name, ...) for a variable with another name."
             )
         taken = [name for name in _RESERVED if name in names]
         if taken:
             raise ValueError(
                 f"the names {', '.join(_RESERVED)} are those of the posterior of an error; the model has a variable "
-                f"{taken[0]!r}. Call it otherwise."
+                f"{taken[0]!r}. Rename it."
             )
         _check_shapes(model, spreads[0], data)
-        found = sample_model(model, settings, seed)
-        notes = note_interruption(found.posterior["means"].shape[1], settings)
-        draws = _collect_draws(dict(found.posterior), spreads[0], data, found.stats, notes)
-        return CustomPosterior(draws, self.build, data, seed, found.posterior.get("class_probabilities"))
+        sampled = sample_model(model, settings, seed)
+        notes = note_interruption(sampled.posterior["means"].shape[1], settings)
+        draws = _collect_draws(dict(sampled.posterior), spreads[0], data, sampled.stats, notes)
+        return CustomPosterior(draws, self.build, data, seed, sampled.posterior.get("class_probabilities"))
 
 
 class CustomPosterior(ClassPosterior):
@@ -119,16 +119,16 @@ class CustomPosterior(ClassPosterior):
         logger.setLevel(logging.WARNING)
         try:
             with self.build(self.data.features.copy(), self.data.codes.copy()):
-                found = pm.sample_prior_predictive(n, random_seed=as_int(child(self.seed, 1)))
+                trace = pm.sample_prior_predictive(n, random_seed=as_int(child(self.seed, 1)))
         finally:
             logger.setLevel(level)
-        posterior = {str(name): np.asarray(values) for name, values in found["prior"].data_vars.items()}
+        posterior = {str(name): np.asarray(values) for name, values in trace["prior"].data_vars.items()}
         spread = next(name for name in _SPREADS if name in posterior)
         return _collect_draws(posterior, spread, None, {})
 
 
 def _check_shapes(model: Any, spread_name: str, data: Sample) -> None:
-    """Raise where shapes that are known before sampling are wrong."""
+    """Raise if shapes that are known before sampling are wrong."""
     shapes = {
         variable.name: tuple(variable.type.shape) for variable in model.unobserved_RVs if hasattr(variable, "type")
     }

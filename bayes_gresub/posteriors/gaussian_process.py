@@ -16,15 +16,15 @@ from threadpoolctl import threadpool_limits
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import Seed, as_int, seed_sequence
 from bayes_gresub.data.validation import check_name, check_whole, warn_user
-from bayes_gresub.posteriors.gp.merging import Merged, merged
+from bayes_gresub.posteriors.gp.merging import MergedPoints, merge_points
 from bayes_gresub.posteriors.posterior import Posterior
 from bayes_gresub.progress import ticking
 
 if TYPE_CHECKING:
     import torch
 
-    from bayes_gresub.posteriors.gp.approximations import Engine
-    from bayes_gresub.posteriors.gp.hyperparameters import Learned
+    from bayes_gresub.posteriors.gp.approximations import LatentApproximation
+    from bayes_gresub.posteriors.gp.hyperparameters import SearchResult
 
 AMPLITUDE_PRIOR = (25.0, 3.0)
 """Median, and deviation of the logarithm, of a log-normal law; chosen in benchmarks/results/gp_prior.md."""
@@ -157,11 +157,11 @@ class GaussianProcess(Posterior):
                 f"GaussianProcess needs points of at least two classes; got 1 class, {classes.tolist()!r}."
             )
         given = {name: self._given(name, len(classes)) for name in ("lengthscale", "amplitude")}
-        data = merged(points[kept], codes, weights[kept], len(classes))
+        data = merge_points(points[kept], codes, weights[kept], len(classes))
         with torch.inference_mode(False), torch.enable_grad():
-            engine, found = self._learn(data, given, seed, device)
-        kernel = engine.kernel
-        self.classes_, self._data, self._engine = classes, data, engine
+            approximation, found = self._learn(data, given, seed, device)
+        kernel = approximation.kernel
+        self.classes_, self._data, self._approximation = classes, data, approximation
         self._training: Floats | None = None
         self.elbo_, self.n_iter_ = found.bound, found.n_iter
         self.lengthscales_, self.amplitudes_ = (
@@ -171,14 +171,14 @@ class GaussianProcess(Posterior):
         return self
 
     def _learn(
-        self, data: Merged, given: dict[str, Floats | None], seed: np.random.SeedSequence, device: torch.device
-    ) -> tuple[Engine, Learned]:
+        self, data: MergedPoints, given: dict[str, Floats | None], seed: np.random.SeedSequence, device: torch.device
+    ) -> tuple[LatentApproximation, SearchResult]:
         import torch
         from linear_operator.utils.errors import NanError, NotPSDError
         from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
         from bayes_gresub.posteriors.gp.approximations import Inducing, Laplace, Variational
-        from bayes_gresub.posteriors.gp.hyperparameters import LogNormal, learn
+        from bayes_gresub.posteriors.gp.hyperparameters import LogNormal, learn_hyperparameters
         from bayes_gresub.posteriors.gp.latent_kernels import LatentKernel
 
         x, counts = (torch.as_tensor(one, device=device) for one in (data.units, data.counts))
@@ -189,16 +189,18 @@ class GaussianProcess(Posterior):
         kernel.start(**starts)
         centers = self._inducing(data.units, kernel.n_latents, seed)
         if centers is not None:
-            engine: Engine = Inducing(kernel, x, counts, torch.as_tensor(centers, device=device))
+            approximation: LatentApproximation = Inducing(kernel, x, counts, torch.as_tensor(centers, device=device))
         else:
-            engine = (Laplace if self.approximation == "laplace" else Variational)(kernel, x, counts)
+            approximation = (Laplace if self.approximation == "laplace" else Variational)(kernel, x, counts)
         learned = {name: priors[name] if given[name] is None else None for name in given}
         if self.kernel == "normalized":
             learned["amplitude"] = None
         threads = 1 if kernel.n_latents * n**2 <= _FOR_ONE_THREAD else None
         with threadpool_limits(threads), ticking(None, "length-scales", self.progress, "step") as tick:
             try:
-                found = learn(engine, learned["lengthscale"], learned["amplitude"], self.tol, self.max_iter, tick)
+                found = learn_hyperparameters(
+                    approximation, learned["lengthscale"], learned["amplitude"], self.tol, self.max_iter, tick
+                )
             except (LinAlgError, NotPSDError, NanError) as error:
                 raise RuntimeError(
                     f"a covariance matrix of {n} points could not be factored, also with more jitter, at "
@@ -218,7 +220,7 @@ class GaussianProcess(Posterior):
                 f"with {d} features the normalized kernel gives latents a variance of {largest:.2g}: probabilities "
                 f"collapse to 1/{c} everywhere. Use kernel='rbf'."
             )
-        return engine, found
+        return approximation, found
 
     def _given(self, name: str, c: int) -> Floats | None:
         """Return a length-scale or amplitude for every class, or None where it is to be learned."""
@@ -270,13 +272,13 @@ class GaussianProcess(Posterior):
         import torch
 
         check_is_fitted(self)
-        latents, points = self._engine.kernel.n_latents, len(self._data.units)
+        latents, points = self._approximation.kernel.n_latents, len(self._data.units)
         at_once = max(1, _DRAWS_AT_ONCE // (points * len(self.classes_)))
         for begin in range(0, n, at_once):
             shape = (latents, points, min(at_once, n - begin))
             noise, more = (torch.as_tensor(rng.standard_normal(shape), device=self.device) for _ in range(2))
             with torch.no_grad():
-                f = self._engine.draw(noise, more)
+                f = self._approximation.draw(noise, more)
                 if latents == 1:
                     proba = torch.sigmoid(torch.stack([-f[0], f[0]], dim=2))
                 else:
@@ -292,7 +294,7 @@ class GaussianProcess(Posterior):
         with torch.no_grad():
             for begin in range(0, len(units), _CHUNK):
                 x = torch.as_tensor(units[begin : begin + _CHUNK], device=self.device)
-                found.append(expected_softmax(*self._engine.predict(x)).cpu().numpy())
+                found.append(expected_softmax(*self._approximation.predict(x)).cpu().numpy())
         proba = np.concatenate(found)
         return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 

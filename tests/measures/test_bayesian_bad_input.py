@@ -942,7 +942,7 @@ def variables(**shapes):
 @pytest.mark.parametrize("name", ["error", "class_errors", "predicted"])
 def test_variables_of_users_models_may_not_be_called_as_the_error(name):
     model = variables(means=(2, 3), variances=(2,), **{name: ()})
-    with pytest.raises(ValueError, match=f"the model has a variable '{name}'. Call it otherwise"):
+    with pytest.raises(ValueError, match=f"the model has a variable '{name}'. Rename it"):
         bg.Bayesian(lambda X, y: model).fit(*sample())
 
 

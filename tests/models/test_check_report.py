@@ -194,7 +194,7 @@ class TestPlain:
 
 
 class TestFit:
-    """Classes that are not what the model says."""
+    """Classes that do not follow the model."""
 
     def test_two_modes_are_flagged_with_a_remedy(self):
         found = report("bimodal")["fit"]
@@ -347,7 +347,7 @@ class TestPrior:
         found = fixed(20.0).fit(X, y).check(LinearDiscriminantAnalysis().fit(X, y))["sensitivity"]
         assert found.is_problem
         assert found.sentence.startswith("The prior matters: half the strength gives an error of")
-        assert found.sentence.endswith("Say why its strength is right, or report the range.")
+        assert found.sentence.endswith("Give a reason for its strength, or report the range.")
 
     def test_half_and_double_strength_are_those_of_refits(self):
         """Draws of the refits, 2000 each: within 4.5 standard errors of their closed forms."""
@@ -469,7 +469,7 @@ class TestModelFree:
         measure = fixed(1.0).set_params(model=bg.GaussianClasses(prior=far)).fit(X, y)
         found = measure.check(LinearDiscriminantAnalysis().fit(X, y))["model-free"]
         assert found.is_problem
-        assert found.sentence.startswith("The model and the points disagree: the model says")
+        assert found.sentence.startswith("The model and the points disagree: the model gives")
         assert found.sentence.endswith("Trust neither before the fit is understood.")
         assert found.numbers["gap"] < 0
 

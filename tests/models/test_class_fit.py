@@ -24,7 +24,7 @@ from bayes_gresub.models.fit_statistics import (
     shapiro_wilk_weights,
     smooth_p_values,
     unit_rows,
-    whitened,
+    whiten_scores,
 )
 
 
@@ -101,7 +101,7 @@ def test_kurtosis_equals_its_definition():
 
 
 def test_whitened_scores_are_orthonormal():
-    scores = whitened(np.random.default_rng(0).gamma(2.0, size=(2, 3, 20)))
+    scores = whiten_scores(np.random.default_rng(0).gamma(2.0, size=(2, 3, 20)))
     assert scores @ scores.swapaxes(1, 2) == pytest.approx(np.broadcast_to(np.eye(3), (2, 3, 3)), abs=1e-10)
 
 

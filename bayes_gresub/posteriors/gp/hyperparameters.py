@@ -11,7 +11,7 @@ import torch
 from scipy.optimize import minimize
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.posteriors.gp.approximations import Engine
+from bayes_gresub.posteriors.gp.approximations import LatentApproximation
 
 _ON_THE_WAY = (0.1, 1e-4)
 """Of the search's tolerance: how exact the bound must be before the end; and where that was not enough."""
@@ -35,7 +35,7 @@ class LogNormal:
 
 
 @dataclass(frozen=True)
-class Learned:
+class SearchResult:
     """The end of the search."""
 
     bound: float
@@ -43,8 +43,79 @@ class Learned:
     converged: bool
 
 
+def learn_hyperparameters(
+    approximation: LatentApproximation,
+    lengthscale_prior: LogNormal | None,
+    amplitude_prior: LogNormal | None,
+    tol: float,
+    max_iter: int,
+    tick: Callable[[], None] | None = None,
+) -> SearchResult:
+    """Move the kernel of the latents to the largest bound plus log prior; leave them fitted.
+
+    Parameters
+    ----------
+    lengthscale_prior, amplitude_prior : LogNormal or None
+        None for what is given, and not learned; the search begins at the medians.
+    tol : float
+        Stop when the bound's relative change in a step is below this.
+    """
+    kernel = approximation.kernel
+    parameters = (kernel.base.raw_lengthscale, kernel.scaled.raw_outputscale)
+    priors = (lengthscale_prior, amplitude_prior)
+    coordinates = _SearchCoordinates(*priors, kernel.n_kernels)
+    if lengthscale_prior is None and amplitude_prior is None:
+        return _finish(approximation, 0, True)
+
+    def put(x: Floats) -> tuple[Floats | None, Floats | None]:
+        logarithms = coordinates.logarithms(x)
+        for parameter, values in zip(parameters, logarithms, strict=True):
+            if values is not None:
+                parameter.data = torch.as_tensor(values, device=parameter.device).reshape(parameter.shape)
+        return logarithms
+
+    def objective(x: Floats, exactness: float) -> tuple[float, Floats]:
+        logarithms = put(x)
+        value = float(approximation.ascend(exactness * tol))
+        kernel.zero_grad()
+        approximation.surrogate().backward()  # type: ignore[no-untyped-call]
+        slopes: list[Any] = [None, None]
+        for k, (parameter, prior, values) in enumerate(zip(parameters, priors, logarithms, strict=True)):
+            if prior is not None and values is not None:
+                log_density, slope = prior.log_density(values)
+                value += log_density
+                slopes[k] = parameter.grad.reshape(-1).cpu().numpy() + slope
+        return -value, -coordinates.gradient(*slopes)
+
+    bounds = coordinates.bounds()
+    x, steps, settled = np.zeros(len(bounds)), 0, False
+    for exactness in _ON_THE_WAY:
+        found = minimize(
+            objective,
+            x,
+            args=(exactness,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=None if tick is None else lambda _: tick(),
+            options={"maxiter": max_iter - steps, "ftol": tol, "gtol": 1e-6, "maxls": 20},
+        )
+        x, steps, settled = found.x, steps + int(found.nit), bool(found.success)
+        if settled or steps >= max_iter:
+            break
+    put(x)
+    return _finish(approximation, steps, settled)
+
+
+def _finish(approximation: LatentApproximation, n_iter: int, converged: bool) -> SearchResult:
+    # Without gradients nothing of the search is kept alive, and the fit can be copied.
+    with torch.no_grad():
+        bound = float(approximation.ascend())
+    return SearchResult(bound, n_iter, converged and approximation.converged)
+
+
 @dataclass(frozen=True)
-class _Coordinates:
+class _SearchCoordinates:
     """What L-BFGS moves in: length-scales, and amplitudes over squared length-scales.
 
     Where a latent hardly bends within the data, they see its slope, :math:`a / l^2`: in these coordinates the ridge
@@ -84,74 +155,3 @@ class _Coordinates:
         if by_amplitude is not None:
             parts.append(by_amplitude)
         return np.concatenate(parts)
-
-
-def learn(
-    engine: Engine,
-    lengthscale_prior: LogNormal | None,
-    amplitude_prior: LogNormal | None,
-    tol: float,
-    max_iter: int,
-    tick: Callable[[], None] | None = None,
-) -> Learned:
-    """Move the engine's kernel to the largest bound plus log prior; leave the engine fitted.
-
-    Parameters
-    ----------
-    lengthscale_prior, amplitude_prior : LogNormal or None
-        None for what is given, and not learned; the search begins at the medians.
-    tol : float
-        Stop when the bound's relative change in a step is below this.
-    """
-    kernel = engine.kernel
-    parameters = (kernel.base.raw_lengthscale, kernel.scaled.raw_outputscale)
-    priors = (lengthscale_prior, amplitude_prior)
-    coordinates = _Coordinates(*priors, kernel.n_kernels)
-    if lengthscale_prior is None and amplitude_prior is None:
-        return _finished(engine, 0, True)
-
-    def put(x: Floats) -> tuple[Floats | None, Floats | None]:
-        logarithms = coordinates.logarithms(x)
-        for parameter, values in zip(parameters, logarithms, strict=True):
-            if values is not None:
-                parameter.data = torch.as_tensor(values, device=parameter.device).reshape(parameter.shape)
-        return logarithms
-
-    def objective(x: Floats, exactness: float) -> tuple[float, Floats]:
-        logarithms = put(x)
-        value = float(engine.ascend(exactness * tol))
-        kernel.zero_grad()
-        engine.surrogate().backward()  # type: ignore[no-untyped-call]
-        slopes: list[Any] = [None, None]
-        for k, (parameter, prior, values) in enumerate(zip(parameters, priors, logarithms, strict=True)):
-            if prior is not None and values is not None:
-                log_density, slope = prior.log_density(values)
-                value += log_density
-                slopes[k] = parameter.grad.reshape(-1).cpu().numpy() + slope
-        return -value, -coordinates.gradient(*slopes)
-
-    bounds = coordinates.bounds()
-    x, steps, settled = np.zeros(len(bounds)), 0, False
-    for exactness in _ON_THE_WAY:
-        found = minimize(
-            objective,
-            x,
-            args=(exactness,),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            callback=None if tick is None else lambda _: tick(),
-            options={"maxiter": max_iter - steps, "ftol": tol, "gtol": 1e-6, "maxls": 20},
-        )
-        x, steps, settled = found.x, steps + int(found.nit), bool(found.success)
-        if settled or steps >= max_iter:
-            break
-    put(x)
-    return _finished(engine, steps, settled)
-
-
-def _finished(engine: Engine, n_iter: int, converged: bool) -> Learned:
-    # Without gradients nothing of the search is kept alive, and the fit can be copied.
-    with torch.no_grad():
-        bound = float(engine.ascend())
-    return Learned(bound, n_iter, converged and engine.converged)

@@ -34,7 +34,7 @@ class LatentKernel(torch.nn.Module):
     def __init__(self, n_classes: int, n_features: int, *, normalized: bool, shared: bool) -> None:
         super().__init__()
         self.n_latents = 1 if n_classes == 2 else n_classes
-        self.times = 2.0 if n_classes == 2 else 1.0
+        self.factor = 2.0 if n_classes == 2 else 1.0
         self.n_features, self.normalized = n_features, normalized
         self.n_kernels = 1 if shared else self.n_latents
         positive = gpytorch.constraints.Positive(transform=torch.exp, inv_transform=torch.log)
@@ -70,13 +70,13 @@ class LatentKernel(torch.nn.Module):
             found = self.amplitudes[:, None, None] * self.base(x, other).to_dense()
         else:
             found = self.scaled(x, other).to_dense()
-        found = self.times * found
+        found = self.factor * found
         if other is None:
-            found = found + _JITTER * self.times * self.amplitudes[:, None, None] * torch.eye(
+            found = found + _JITTER * self.factor * self.amplitudes[:, None, None] * torch.eye(
                 len(x), dtype=x.dtype, device=x.device
             )
         return found.expand(self.n_latents, -1, -1)
 
     def variance(self) -> Tensor:
         """Return the prior variance of each latent at any point, (latents, 1)."""
-        return (self.times * self.amplitudes[:, None]).expand(self.n_latents, 1)
+        return (self.factor * self.amplitudes[:, None]).expand(self.n_latents, 1)

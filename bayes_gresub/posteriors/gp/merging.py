@@ -10,7 +10,7 @@ from bayes_gresub.data.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class MergedPoints:
     """Different points, and how often each class was seen there.
 
     Attributes
@@ -40,7 +40,7 @@ class Merged:
         return (points - self.origin) / self.scale
 
 
-def merged(points: Floats, codes: Ints, weights: Floats, n_classes: int) -> Merged:
+def merge_points(points: Floats, codes: Ints, weights: Floats, n_classes: int) -> MergedPoints:
     """Return the different points of a sample."""
     different, group = np.unique(points, axis=0, return_inverse=True)
     counts = np.zeros((len(different), n_classes))
@@ -56,4 +56,4 @@ def merged(points: Floats, codes: Ints, weights: Floats, n_classes: int) -> Merg
     reach = np.where(varies, np.abs(centered).max(axis=0), 1.0)
     deviation = reach * np.sqrt(share @ (centered / reach) ** 2)
     scale = np.where(varies, deviation, np.inf)
-    return Merged(centered / scale, counts, group.ravel(), origin, scale)
+    return MergedPoints(centered / scale, counts, group.ravel(), origin, scale)

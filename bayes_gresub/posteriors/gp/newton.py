@@ -21,7 +21,7 @@ _CG_STEPS, _CG_TOLERANCE = 10, 0.2
 """More conjugate-gradient steps are wanted only where the search tries amplitudes that it will step back from."""
 
 
-class Gaussian(Protocol):
+class GaussianFit(Protocol):
     """A Gaussian q with its bound; `location` says where its means are, `precision` (latents, n) is the sites'."""
 
     bound: Tensor
@@ -36,28 +36,28 @@ class Gaussian(Protocol):
         """Return the step of the location to where the bound, to second order, is largest."""
 
 
-Q = TypeVar("Q", bound=Gaussian)
+Q = TypeVar("Q", bound=GaussianFit)
 
 
-def ascended(best: Q, tol: float) -> tuple[Q, bool]:
+def ascend(best: Q, tol: float) -> tuple[Q, bool]:
     """Return the best q that steps from this one find, and whether a step changed the bound by less than `tol` of it.
 
     Steps of the precisions, whose wish depends on the variances that they lead to, converge slowly by themselves; they
     are mixed with those before so that what remains would vanish to first order (Anderson). Where mixing lowers the
     bound it starts anew with a plain step, and that is halved where it lowers the bound too.
     """
-    size, past = 1.0, _Memory()
+    size, past = 1.0, _StepHistory()
     for _ in range(_MOST_STEPS):
         wanted = best.expectations.curvature.clamp_min(_LEAST_PRECISION)
         step = torch.cat([best.newton_step().reshape(-1), (wanted / best.precision).log().reshape(-1)])
         point = torch.cat([best.location.reshape(-1), best.precision.log().reshape(-1)])
-        now = _at(best, past.mixed(point, step) if size == 1.0 else point + size * step)
+        now = _at(best, past.mix(point, step) if size == 1.0 else point + size * step)
         gain = float(now.bound - best.bound)
         small = abs(gain) <= tol * abs(float(best.bound))
         if gain > 0 or small:
             best, size = now, min(1.0, 2 * size)
         elif len(past):
-            past = _Memory()
+            past = _StepHistory()
         else:
             size /= 2
         if small or size < 1e-6:
@@ -70,7 +70,7 @@ def _at(q: Q, point: Tensor) -> Q:
     return q.at(location, point[q.location.numel() :].reshape(q.precision.shape).clamp(-25.0, 25.0).exp())
 
 
-class _Memory:
+class _StepHistory:
     """The last points and steps of an iteration."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class _Memory:
     def __len__(self) -> int:
         return len(self.points) - 1
 
-    def mixed(self, point: Tensor, step: Tensor) -> Tensor:
+    def mix(self, point: Tensor, step: Tensor) -> Tensor:
         """Return the next point, from the combination of points whose combined step is shortest."""
         self.points, self.steps = [*self.points, point][-_MEMORY:], [*self.steps, step][-_MEMORY:]
         if len(self.points) == 1:
@@ -93,12 +93,12 @@ class _Memory:
         return point + step - weights @ (moves + changes)
 
 
-def curved(hessian: Tensor, vectors: Tensor) -> Tensor:
+def apply_hessian(hessian: Tensor, vectors: Tensor) -> Tensor:
     """Return the product of the blocks (n, latents, latents) with vectors (latents, n)."""
     return torch.einsum("nij,jn->in", hessian, vectors)
 
 
-def solved(
+def solve_step(
     residual: Tensor, smooth: Callable[[Tensor], tuple[Tensor, Tensor]], curve: Callable[[Tensor], Tensor]
 ) -> Tensor:
     """Return P d for the solution d of (P + W) d = residual by conjugate gradients, P being the prior precision.
