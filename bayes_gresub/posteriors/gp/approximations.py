@@ -1,4 +1,4 @@
-"""One face for the approximations: the bound with its gradient, latents anywhere, joint draws at the data."""
+"""One interface for the approximations: the bound with its gradient, latents anywhere, joint draws at the data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bayes_gresub.posteriors.gp.newton import ascend
 from bayes_gresub.posteriors.gp.variational import FullRankGaussian
 
 EXACT = 1e-8
-"""The bound is flat at the best q, so that it is more exact than q."""
+"""Relative error of the bound; it is flat at the best q, so it is more exact than q."""
 
 
 class LatentApproximation(ABC):
-    """An approximation of the latents of points x (n, d) that were seen with `counts` (n, c) of the labels."""
+    """An approximation of the latents at points x (n, d) that were observed with `counts` (n, c) of the labels."""
 
     converged: bool
-    """Whether the last fit settled."""
+    """Whether the last fit converged."""
 
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
         self.kernel, self.x, self.counts = kernel, x, counts
@@ -49,7 +49,7 @@ class Variational(LatentApproximation):
 
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
         super().__init__(kernel, x, counts)
-        self.location, self.precision = _start(counts, kernel.n_latents)
+        self.location, self.precision = _start_values(counts, kernel.n_latents)
         self.mean = self.location
 
     def ascend(self, tol: float = EXACT) -> Tensor:
@@ -115,7 +115,7 @@ class Inducing(LatentApproximation):
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor, points: Tensor) -> None:
         super().__init__(kernel, x, counts)
         self.points = points
-        _, self.precision = _start(counts, kernel.n_latents)
+        _, self.precision = _start_values(counts, kernel.n_latents)
         self.location = counts.new_zeros((kernel.n_latents, len(points)))
 
     def ascend(self, tol: float = EXACT) -> Tensor:
@@ -144,7 +144,7 @@ class Inducing(LatentApproximation):
         return self.fit.draw(noise[:, : len(self.points)], more)
 
 
-def _start(counts: Tensor, latents: int) -> tuple[Tensor, Tensor]:
+def _start_values(counts: Tensor, latents: int) -> tuple[Tensor, Tensor]:
     """Return a and the sites' precisions where all latents are 0."""
     total = counts.sum(dim=1)
     share = 1.0 / counts.shape[1]
@@ -152,7 +152,7 @@ def _start(counts: Tensor, latents: int) -> tuple[Tensor, Tensor]:
 
 
 def _carry_over(location: Tensor, mean: Tensor, covariance: Tensor) -> Tensor:
-    """Return the a of another kernel's fit as a start for this one: about its means are kept, K a, not a itself."""
+    """Return a start for this kernel from the a of another: it keeps about the means K a, not a itself."""
     kept = (location * mean).sum(dim=1)
     now = (location * (location[:, None, :] @ covariance)[:, 0]).sum(dim=1)
     return location * torch.where(now > 0, kept / now, 1.0)[:, None]

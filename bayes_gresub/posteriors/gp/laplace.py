@@ -47,7 +47,7 @@ class LaplaceMode:
 
 
 def find_mode(covariance: Tensor, start: Tensor, counts: Tensor, tol: float) -> LaplaceMode:
-    """Return the mode by Newton's method, from a start (latents, n) of K^{-1} f on."""
+    """Return the mode by Newton's method, which starts at K^{-1} f = `start` (latents, n)."""
     total = counts.sum(dim=1)
     alpha = start
     f = (covariance @ alpha[:, :, None])[:, :, 0]
@@ -56,10 +56,10 @@ def find_mode(covariance: Tensor, start: Tensor, counts: Tensor, tol: float) -> 
         p = _probabilities(f)
         e, root, _ = _factors(covariance, p, total)
         b = _apply_w(p, total, f) + _targets(counts, len(f)) - total * p
-        wanted = b - _apply_r(e, root, (covariance @ b[:, :, None])[:, :, 0])
+        full_step = b - _apply_r(e, root, (covariance @ b[:, :, None])[:, :, 0])
         size = 1.0
         while True:
-            new_alpha = (1 - size) * alpha + size * wanted
+            new_alpha = (1 - size) * alpha + size * full_step
             new_f = (covariance @ new_alpha[:, :, None])[:, :, 0]
             new_height = _log_likelihood(new_f, counts) - 0.5 * (new_alpha * new_f).sum()
             if new_height >= height or size < 1e-6:
@@ -90,7 +90,7 @@ def slope_of_bound(covariance: Tensor, mode: LaplaceMode, counts: Tensor) -> Ten
     if mode.root is None:
         variance = inner.diagonal(dim1=1, dim2=2)
         s = -0.5 * variance * total * p * (1 - p) * (1 - 2 * p)
-        own = e
+        blocks_of_r = e
     else:
         half = torch.linalg.solve_triangular(mode.root, projected, upper=False)
         blocks = torch.einsum("yki,jki->iyj", half, half)
@@ -100,10 +100,10 @@ def slope_of_bound(covariance: Tensor, mode: LaplaceMode, counts: Tensor) -> Ten
         traces = p * (each - (p * each).sum(dim=0) - 2 * weighed + 2 * (p * weighed).sum(dim=0))
         s = -0.5 * total * traces
         crossed = torch.linalg.solve_triangular(mode.root, e, upper=False)
-        own = e - crossed.transpose(1, 2) @ crossed
+        blocks_of_r = e - crossed.transpose(1, 2) @ crossed
     u = s - _apply_r(e, mode.root, (covariance @ s[:, :, None])[:, :, 0])
     alpha = mode.alpha
-    return 0.5 * (alpha[:, :, None] * alpha[:, None, :] - own) + u[:, :, None] * alpha[:, None, :]
+    return 0.5 * (alpha[:, :, None] * alpha[:, None, :] - blocks_of_r) + u[:, :, None] * alpha[:, None, :]
 
 
 def predict(mode: LaplaceMode, across: Tensor, prior_variance: Tensor) -> tuple[Tensor, Tensor]:
@@ -124,7 +124,8 @@ def draw(
 ) -> Tensor:
     """Return joint draws of the latents at the points (latents, n, draws), from two sets of standard normals.
 
-    With u of covariance W, (K^{-1} + W)^{-1} (K^{-1} f + u) has the covariance wanted if f is a draw from the prior.
+    With u of covariance W and f a draw from the prior, (K^{-1} + W)^{-1} (K^{-1} f + u) has the covariance of the
+    latents.
     """
     p, total = mode.probabilities[:, :, None], counts.sum(dim=1)[None, :, None]
     prior = prior_root @ noise
@@ -137,10 +138,10 @@ def draw(
     vectors = u - pulled
     # (K^{-1} + W)^{-1} v = K v - K R K v
     moved = covariance @ vectors
-    own = mode.e @ moved
+    applied = mode.e @ moved
     if mode.root is not None:
-        own = own - mode.e @ torch.cholesky_solve(own.sum(dim=0), mode.root)
-    return mode.f[:, :, None] + prior + moved - covariance @ own
+        applied = applied - mode.e @ torch.cholesky_solve(applied.sum(dim=0), mode.root)
+    return mode.f[:, :, None] + prior + moved - covariance @ applied
 
 
 def _probabilities(f: Tensor) -> Tensor:
@@ -175,11 +176,11 @@ def _factors(covariance: Tensor, p: Tensor, total: Tensor) -> tuple[Tensor, Tens
 
 def _apply_r(e: Tensor, root: Tensor | None, vectors: Tensor) -> Tensor:
     """Return R v for stacked vectors (latents, n)."""
-    own = (e @ vectors[:, :, None])[:, :, 0]
+    applied = (e @ vectors[:, :, None])[:, :, 0]
     if root is None:
-        return own
-    shared = torch.cholesky_solve(own.sum(dim=0)[:, None], root)
-    return own - (e @ shared)[:, :, 0]
+        return applied
+    shared = torch.cholesky_solve(applied.sum(dim=0)[:, None], root)
+    return applied - (e @ shared)[:, :, 0]
 
 
 def _apply_w(p: Tensor, total: Tensor, f: Tensor) -> Tensor:

@@ -77,7 +77,7 @@ class FullRankGaussian:
     def draw(self, prior: Tensor, noise: Tensor) -> Tensor:
         """Return joint draws at the data (latents, n, draws) from draws of the prior and standard normals.
 
-        A draw from the prior is corrected by what its sites say: Matheron's rule.
+        A draw from the prior is corrected by the sites: Matheron's rule.
         """
         scale = self.scale[:, :, None]
         gap = torch.cholesky_solve(scale * prior + noise, self.root)
@@ -85,5 +85,5 @@ class FullRankGaussian:
 
 
 def _times(symmetric: Tensor, vectors: Tensor) -> Tensor:
-    # From the left, which goes through the rows as they lie in memory: up to five times as fast.
+    # From the left, along the rows as they lie in memory: up to five times as fast.
     return (vectors[:, None, :] @ symmetric)[:, 0]
