@@ -114,8 +114,7 @@ class GaussianClasses(ClassModel):
                 "sampler='conjugate'."
             )
         self._standardize_prior(self._coordinates(data), data)
-        instead = "gibbs" if isinstance(prior, Hierarchical) else "conjugate"
-        warn_of_few_points(data, structure, sampler, f", sampler={instead!r}")
+        check_enough_points(data, structure, sampler, self.cheapest_sampler())
 
     def learn(
         self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
@@ -135,7 +134,7 @@ class GaussianClasses(ClassModel):
                 draws = _sample_by_nuts(structure, statistics, prior, coordinates, settings, seed)
             return GaussianPosterior(draws, structure, coordinates, prior, law)
         draws = _sample_by_nuts(structure, statistics, prior, coordinates, settings, seed)
-        return GaussianPosterior(draws, structure, coordinates, prior, None)
+        return GaussianPosterior(draws, structure, coordinates, prior)
 
     def learn_many(
         self, data: Sequence[Sample], sampler: str, settings: SamplerSettings, seeds: Sequence[np.random.SeedSequence]
@@ -154,8 +153,7 @@ class GaussianClasses(ClassModel):
         ]
         drawn = _sample_by_gibbs(structure, statistics, prior, coordinates, settings, seeds)
         return [
-            GaussianPosterior(draws, structure, units, prior, None)
-            for draws, units in zip(drawn, coordinates, strict=True)
+            GaussianPosterior(draws, structure, units, prior) for draws, units in zip(drawn, coordinates, strict=True)
         ]
 
     def with_strength_times(self, factor: float) -> Self:
@@ -239,7 +237,7 @@ class GaussianPosterior(ClassPosterior):
         structure: CovarianceStructure,
         coordinates: Coordinates,
         prior: HierarchicalLaw | NormalInverseWishartLaw,
-        law: NormalInverseWishartLaw | None,
+        law: NormalInverseWishartLaw | None = None,
     ) -> None:
         self.draws = draws
         self.structure = structure
@@ -268,13 +266,12 @@ class GaussianPosterior(ClassPosterior):
         if isinstance(self.prior, NormalInverseWishartLaw):
             law, hyper = self.prior, {}
         else:
-            numbers = self.prior
-            center = rng.standard_normal((n, d)) * numbers.center_sd
-            log_strength = numbers.log_strength + numbers.log_strength_sd * rng.standard_normal(n)
+            center = rng.standard_normal((n, d)) * self.prior.center_sd
+            log_strength = self.prior.log_strength + self.prior.log_strength_sd * rng.standard_normal(n)
             strengths = np.repeat(np.exp(log_strength)[:, None], c, axis=1)
-            shape = (groups, *np.shape(numbers.scale))
+            shape = (groups, *np.shape(self.prior.scale))
             law = NormalInverseWishartLaw(
-                center[:, None, :], strengths, np.full(groups, numbers.dof), np.broadcast_to(numbers.scale, shape)
+                center[:, None, :], strengths, np.full(groups, self.prior.dof), np.broadcast_to(self.prior.scale, shape)
             )
             hyper = {"center": self.coordinates.outward(center)[None], "log_strength": log_strength[None]}
         noise = self.structure.draw_noise(rng, law.dofs, c, d, n)
@@ -311,13 +308,14 @@ def note_interruption(drawn: int, settings: SamplerSettings) -> tuple[str, ...]:
     return (f"sampling was interrupted after {drawn} of {settings.draws} draws a chain; these are kept.",)
 
 
-def warn_of_few_points(data: Sample, structure: CovarianceStructure, sampler: str, instead: str = "") -> None:
+def check_enough_points(data: Sample, structure: CovarianceStructure, sampler: str, cheaper: str | None = None) -> None:
     """Raise if matrices are too large for NUTS; warn if one has no more points than features."""
     d, counts = data.features.shape[1], data.counts
     if sampler == "nuts" and structure.n_axes == 2 and d > MOST_FEATURES:
+        remedies = ["covariance='diagonal'", *([] if cheaper is None else [f"sampler={cheaper!r}"])]
         raise ValueError(
             f"sampler='nuts' takes covariance matrices of at most {MOST_FEATURES} features; got {d}. Use "
-            f"covariance='diagonal'{instead}, or fewer features."
+            f"{', '.join(remedies)}, or fewer features."
         )
     if structure.name == "full" and (counts <= d).any():
         least = int(counts.argmin())

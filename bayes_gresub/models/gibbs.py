@@ -34,7 +34,6 @@ def run_gibbs(
     generators: Sequence[np.random.Generator],
     draws: int,
     tune: int,
-    thin: int = 1,
     tick: Callable[[], None] | None = None,
 ) -> GibbsDraws:
     r"""Draw from the posterior of Gaussian classes whose common centre and strength are learned.
@@ -57,7 +56,7 @@ def run_gibbs(
     generators : sequence of Generator
         One per chain: the numbers of a chain do not depend on those beside it.
     draws, tune : int
-        Sweeps kept (after thinning) and thrown away before, per chain.
+        Sweeps that are kept, and that are thrown away before, per chain.
     tick : callable, optional
         Called after each sweep. KeyboardInterrupt ends sampling; whole sweeps drawn so far are returned.
     """
@@ -71,7 +70,7 @@ def run_gibbs(
     log_k = np.full(chains, prior.log_strength)
     kept: list[tuple[Floats, Floats, Floats, Floats]] = []
     try:
-        for sweep in range(tune + draws * thin):
+        for sweep in range(tune + draws):
             if sweep % _BLOCK == 0:
                 noises, others = _draw_random_numbers(structure, generators, posterior_dofs, c, d)
             inside = sweep % _BLOCK
@@ -88,7 +87,7 @@ def run_gibbs(
             center = _draw_center(precision, drawn.means, np.exp(log_k), prior.center_sd, others[0][:, inside])
             distance = (structure.whiten(whitener, drawn.means - center[:, None, :]) ** 2).sum(axis=(1, 2))
             log_k = _move_log_strength(log_k, distance, c * d, prior, others[1][:, inside], others[2][:, inside])
-            if sweep >= tune and (sweep - tune) % thin == 0:
+            if sweep >= tune:
                 kept.append((drawn.means, drawn.spread, center, log_k))
             if tick is not None:
                 tick()

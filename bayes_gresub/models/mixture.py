@@ -13,7 +13,7 @@ from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
 from bayes_gresub.models.covariance import CovarianceStructure, NormalInverseWishartLaw, read_structure
-from bayes_gresub.models.gaussian import note_interruption, warn_of_few_points
+from bayes_gresub.models.gaussian import check_enough_points, note_interruption
 from bayes_gresub.models.nuts import SamplerSettings, run_nuts
 from bayes_gresub.models.priors import HierarchicalLaw, choose_coordinates, read_hierarchical, standardize_hierarchical
 from bayes_gresub.models.pymc_models import PART_CONCENTRATION, SEPARATION_SD, build_mixture
@@ -75,7 +75,7 @@ class MixtureClasses(ClassModel):
                 "features: the prior then decides. Use covariance='diagonal', fewer parts or fewer features.",
             )
         else:
-            warn_of_few_points(data, structure, sampler)
+            check_enough_points(data, structure, sampler)
 
     def learn(
         self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence

@@ -18,6 +18,7 @@ from bayes_gresub.models.whitening import PyMCInputs
 
 BACKENDS = ("nutpie", "pymc")
 
+_TARGET_ACCEPT = 0.97
 _NOTHING = "interrupted before the first draw after tuning"
 _MOST_COMPILED = 32
 _COMPILED: OrderedDict[Hashable, Any] = OrderedDict()
@@ -31,7 +32,6 @@ class SamplerSettings:
     tune: int
     chains: int
     backend: str | None = None
-    target_accept: float = 0.97
     progress: bool = False
 
 
@@ -108,7 +108,7 @@ def sample_nutpie(compiled: Any, settings: SamplerSettings, seed: np.random.Seed
             seed=as_int(seed),
             save_warmup=False,
             progress_bar=settings.progress,
-            target_accept=settings.target_accept,
+            target_accept=_TARGET_ACCEPT,
         )
     return _read_draws(trace)
 
@@ -123,7 +123,7 @@ def sample_pymc(model: Any, settings: SamplerSettings, seed: np.random.SeedSeque
             tune=settings.tune,
             chains=settings.chains,
             random_seed=as_int(seed),
-            target_accept=settings.target_accept,
+            target_accept=_TARGET_ACCEPT,
             progressbar=settings.progress,
             compute_convergence_checks=False,
             idata_kwargs={"log_likelihood": False},

@@ -11,12 +11,11 @@ from bayes_gresub.data.sample import Sample
 from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.covariance import CovarianceStructure, GaussianDraws, read_structure
-from bayes_gresub.models.gaussian import GaussianPosterior, collect_draws, note_interruption, warn_of_few_points
+from bayes_gresub.models.covariance import GaussianDraws, read_structure
+from bayes_gresub.models.gaussian import GaussianPosterior, check_enough_points, collect_draws, note_interruption
 from bayes_gresub.models.nuts import SamplerSettings, run_nuts
 from bayes_gresub.models.priors import (
     Hierarchical,
-    HierarchicalLaw,
     choose_coordinates,
     read_hierarchical,
     standardize_hierarchical,
@@ -61,7 +60,7 @@ class StudentTClasses(ClassModel):
         """Raise if the prior or the covariance is unknown; warn if there are no more points than features."""
         structure = read_structure(self.covariance)
         self._coordinates(data)
-        warn_of_few_points(data, structure, sampler)
+        check_enough_points(data, structure, sampler)
 
     def learn(
         self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
@@ -69,11 +68,11 @@ class StudentTClasses(ClassModel):
         """Sample means, scale matrices and degrees of freedom."""
         structure = read_structure(self.covariance)
         coordinates = self._coordinates(data)
-        numbers = standardize_hierarchical(
+        prior = standardize_hierarchical(
             read_hierarchical(self.prior, "StudentTClasses"), structure, data.features.shape[1]
         )
         inputs, whitening = prepare_student(
-            structure, coordinates.inward(data.features), data.codes, data.n_classes, numbers
+            structure, coordinates.inward(data.features), data.codes, data.n_classes, prior
         )
         sampled = run_nuts(
             lambda inputs: build_student(inputs, structure.name), inputs, ("student", structure.name), settings, seed
@@ -94,7 +93,7 @@ class StudentTClasses(ClassModel):
             stats=sampled.stats,
             notes=note_interruption(shape[1], settings),
         )
-        return StudentTPosterior(draws, structure, coordinates, numbers, None)
+        return StudentTPosterior(draws, structure, coordinates, prior)
 
     @property
     def learns_separation(self) -> bool:
@@ -108,16 +107,6 @@ class StudentTClasses(ClassModel):
 
 class StudentTPosterior(GaussianPosterior):
     """Student-t classes after a sample."""
-
-    def __init__(
-        self,
-        draws: ComponentDraws,
-        structure: CovarianceStructure,
-        coordinates: Coordinates,
-        prior: HierarchicalLaw,
-        law: None,
-    ) -> None:
-        super().__init__(draws, structure, coordinates, prior, law)
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
         """Draw classes as the Gaussian model does, and degrees of freedom."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.gaussian import note_interruption
 from bayes_gresub.models.nuts import SamplerSettings, sample_model
 
-_SPREADS = ("covariances", "covariance", "scales", "scale", "variances", "variance")
-_OF_ALL = ("covariance", "scale", "variance")
 _RESERVED = ("error", "class_errors", "predicted")
 """Names of the posterior of an error, beside the model's variables."""
 
@@ -72,10 +71,11 @@ class PyMCClasses(ClassModel):
         names = {variable.name for variable in getattr(model, "unobserved_RVs", [])}
         if not hasattr(model, "unobserved_RVs"):
             raise TypeError(f"the function must return a pm.Model; got a {type(model).__name__}.")
-        spreads = [name for name in _SPREADS if name in names]
+        spreads = [spread for spread in _SPREADS if spread.name in names]
         if "means" not in names or len(spreads) != 1:
+            allowed = ", ".join(spread.name for spread in _SPREADS)
             raise ValueError(
-                f"the model must have a variable `means` and one of {', '.join(_SPREADS)}; its variables are "
+                f"the model must have a variable `means` and one of {allowed}; its variables are "
                 f"{', '.join(sorted(names))}. Add pm.Deterministic(name, ...) for a variable with another name."
             )
         taken = [name for name in _RESERVED if name in names]
@@ -88,10 +88,10 @@ class PyMCClasses(ClassModel):
         sampled = sample_model(model, settings, seed)
         notes = note_interruption(sampled.posterior["means"].shape[1], settings)
         draws = _collect_draws(dict(sampled.posterior), spreads[0], data, sampled.stats, notes)
-        return CustomPosterior(draws, self.build, data, seed, sampled.posterior.get("class_probabilities"))
+        return PyMCPosterior(draws, self.build, data, seed, sampled.posterior.get("class_probabilities"))
 
 
-class CustomPosterior(ClassPosterior):
+class PyMCPosterior(ClassPosterior):
     """A user's model after a sample."""
 
     draws: ComponentDraws
@@ -123,11 +123,11 @@ class CustomPosterior(ClassPosterior):
         finally:
             logger.setLevel(level)
         posterior = {str(name): np.asarray(values) for name, values in trace["prior"].data_vars.items()}
-        spread = next(name for name in _SPREADS if name in posterior)
+        spread = next(spread for spread in _SPREADS if spread.name in posterior)
         return _collect_draws(posterior, spread, None, {})
 
 
-def _check_shapes(model: Any, spread_name: str, data: Sample) -> None:
+def _check_shapes(model: Any, spread: _SpreadVariable, data: Sample) -> None:
     """Raise if shapes that are known before sampling are wrong."""
     shapes = {
         variable.name: tuple(variable.type.shape) for variable in model.unobserved_RVs if hasattr(variable, "type")
@@ -135,8 +135,8 @@ def _check_shapes(model: Any, spread_name: str, data: Sample) -> None:
     known = {name: shape for name, shape in shapes.items() if None not in shape}
     if "means" in known:
         _check_means(known["means"], data)
-        if spread_name in known:
-            _check_spread(spread_name, known[spread_name], known["means"])
+        if spread.name in known:
+            _check_spread(spread, known[spread.name], known["means"])
 
 
 def _check_means(shape: tuple[int, ...], data: Sample | None) -> None:
@@ -146,16 +146,20 @@ def _check_means(shape: tuple[int, ...], data: Sample | None) -> None:
         raise ValueError(f"means must have shape (c, d) or (c, parts, d){needed}; got {shape}.")
 
 
-def _check_spread(name: str, shape: tuple[int, ...], means: tuple[int, ...]) -> None:
+def _check_spread(spread: _SpreadVariable, shape: tuple[int, ...], means: tuple[int, ...]) -> None:
     d = means[-1]
-    owner = () if name in _OF_ALL else means[:-1]
-    wanted = [(*owner, *inner) for inner in ([(d,), ()] if name.startswith("variance") else [(d, d)])]
-    if shape not in wanted:
-        raise ValueError(f"{name} must have shape {' or '.join(map(str, wanted))}; got {shape}.")
+    owner = () if spread.is_shared else means[:-1]
+    allowed = [(*owner, *inner) for inner in ([(d, d)] if spread.is_matrix else [(d,), ()])]
+    if shape not in allowed:
+        raise ValueError(f"{spread.name} must have shape {' or '.join(map(str, allowed))}; got {shape}.")
 
 
 def _collect_draws(
-    posterior: dict[str, Floats], spread_name: str, data: Sample | None, stats: Any, notes: tuple[str, ...] = ()
+    posterior: dict[str, Floats],
+    variable: _SpreadVariable,
+    data: Sample | None,
+    stats: Any,
+    notes: tuple[str, ...] = (),
 ) -> ComponentDraws:
     means = posterior["means"]
     weights, dof = posterior.get("weights"), posterior.get("dof")
@@ -165,14 +169,32 @@ def _collect_draws(
         raise ValueError(
             "a model with parts must have both means of shape (c, parts, d) and weights of shape (c, parts)."
         )
-    squared = posterior[spread_name]
-    _check_spread(spread_name, squared.shape[2:], means.shape[2:])
-    if spread_name in _OF_ALL:
+    squared = posterior[variable.name]
+    _check_spread(variable, squared.shape[2:], means.shape[2:])
+    if variable.is_shared:
         squared = squared[:, :, None]
-    is_matrix = not spread_name.startswith("variance")
-    spread: Floats = np.asarray(np.linalg.cholesky(squared) if is_matrix else np.sqrt(squared))
+    spread: Floats = np.asarray(np.linalg.cholesky(squared) if variable.is_matrix else np.sqrt(squared))
     if not has_parts:
         means, spread = means[:, :, :, None], np.expand_dims(spread, 3)
-    used = {"means", "weights", "dof", "class_probabilities", *_SPREADS}
+    used = {"means", "weights", "dof", "class_probabilities", *(known.name for known in _SPREADS)}
     hyper = {name: values for name, values in posterior.items() if name not in used and not name.endswith("__")}
     return ComponentDraws(means, spread, weights, dof, hyper=hyper, stats=stats, notes=notes)
+
+
+@dataclass(frozen=True)
+class _SpreadVariable:
+    """A variable of a user's model that holds the spread: matrices or variances, of each class or shared by all."""
+
+    name: str
+    is_matrix: bool
+    is_shared: bool
+
+
+_SPREADS = (
+    _SpreadVariable("covariances", is_matrix=True, is_shared=False),
+    _SpreadVariable("covariance", is_matrix=True, is_shared=True),
+    _SpreadVariable("scales", is_matrix=True, is_shared=False),
+    _SpreadVariable("scale", is_matrix=True, is_shared=True),
+    _SpreadVariable("variances", is_matrix=False, is_shared=False),
+    _SpreadVariable("variance", is_matrix=False, is_shared=True),
+)
