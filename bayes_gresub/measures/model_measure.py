@@ -206,5 +206,6 @@ class ModelMeasure(Measure):
         concentration = np.asarray(self.class_concentration)
         if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():
             raise ValueError(f"class_concentration must hold numbers above 0; got {self.class_concentration!r}.")
+        self._model()
         if self._choose_sampler() == "nuts" or self.backend is not None:
             choose_backend(self.backend)
