@@ -28,14 +28,14 @@ from bayes_gresub.laws.law import Law
 from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures.bayesian_check import check_error
 from bayes_gresub.measures.measure import Measure, MeasuredValue, PointFunction, checked_losses
-from bayes_gresub.models.check_report import Verdict
+from bayes_gresub.models.check_report import CheckReport
 from bayes_gresub.models.class_model import SAMPLERS, ClassModel, ClassPosterior
 from bayes_gresub.models.diagnostics import mcse
 from bayes_gresub.models.exact_moments import conditional_mse
 from bayes_gresub.models.fitted_classes import FittedClasses, joint_confusion, sampling_problems
 from bayes_gresub.models.gaussian import GaussianClasses
 from bayes_gresub.models.model_check import check_model
-from bayes_gresub.models.nuts import Settings, choose_backend
+from bayes_gresub.models.nuts import SamplerSettings, choose_backend
 from bayes_gresub.regions.region import Region, decision_region
 
 _REPLICATES = 8
@@ -60,13 +60,13 @@ class Bayesian(Measure):
     every draw. It does not see choices made before X was handed over, such as selected features.
 
     ================  =====================  ===============================================
-    model             prior                  samplers
+    model             prior                  samplers, the default first
     ================  =====================  ===============================================
-    GaussianClasses   hierarchical           "nuts", "gibbs" (the same posterior, quicker)
-    GaussianClasses   NormalInverseWishart   "nuts", "conjugate" (independent exact draws)
+    GaussianClasses   hierarchical           "gibbs", "nuts" (the same posterior, slower)
+    GaussianClasses   NormalInverseWishart   "conjugate" (independent exact draws), "nuts"
     StudentTClasses   hierarchical           "nuts"
     MixtureClasses    hierarchical           "nuts"
-    DiscreteClasses   Dirichlet              "nuts", "conjugate" (independent exact draws)
+    DiscreteClasses   Dirichlet              "conjugate" (independent exact draws), "nuts"
     a function        its own                "nuts"
     ================  =====================  ===============================================
 
@@ -75,13 +75,15 @@ class Bayesian(Measure):
     model : ClassModel or callable, optional
         `GaussianClasses()` by default. A function `build(X, y)`, with y as codes 0..c-1, must return a `pm.Model`; see
         `PyMCClasses`.
-    sampler : "nuts" (default), "gibbs" or "conjugate"
+    sampler : "auto" (default), "conjugate", "gibbs" or "nuts"
+        "auto" takes the cheapest sampler that gives the model's posterior: conjugate, else Gibbs, else NUTS. The
+        estimate names the one that was used.
     draws, chains : int, default 1000 and 4
         Draws per chain, and chains.
     tune : int, optional
         Draws thrown away at the start of each chain: 1000 for NUTS, 200 for Gibbs by default.
     backend : "nutpie" or "pymc", optional
-        What runs NUTS; nutpie where it is installed.
+        What runs NUTS; by default nutpie if it is installed. Other samplers do not use it.
     n_points : int, default 64
         Points per class and draw where the mass is sampled.
     class_concentration : float or array-like of shape (c,), default 1.0
@@ -96,6 +98,11 @@ class Bayesian(Measure):
         Whether the sampler shows a progress bar; by default not.
     random_state : int, SeedSequence or None
 
+    Attributes
+    ----------
+    sampler_ : str
+        The sampler that was used.
+
     References
     ----------
     Dalton & Dougherty, Bayesian minimum mean-square error estimation for classification error, Parts I and II, IEEE
@@ -107,7 +114,9 @@ class Bayesian(Measure):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import SVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> measure = bg.Bayesian(bg.GaussianClasses(), sampler="gibbs", draws=250, random_state=0).fit(X, y)
+    >>> measure = bg.Bayesian(bg.GaussianClasses(), draws=250, random_state=0).fit(X, y)
+    >>> measure.sampler_
+    'gibbs'
     >>> estimate = measure.error(SVC().fit(X, y))
     >>> 0.03 < estimate.value < 0.06, estimate.probability_below(0.1) > 0.9
     (True, True)
@@ -122,7 +131,7 @@ class Bayesian(Measure):
         self,
         model: ClassModel | Callable[..., Any] | None = None,
         *,
-        sampler: str = "nuts",
+        sampler: str = "auto",
         draws: int = 1000,
         tune: int | None = None,
         chains: int = 4,
@@ -202,10 +211,11 @@ class Bayesian(Measure):
                 f"samples must have as many features and classes each; got (features, classes) {sorted(shapes)}."
             )
         for copy, sample in zip(copies, read, strict=True):
+            copy.sampler_ = copy._choose_sampler()
             copy._check_sample(sample)
         seeds = [seed_sequence(state) for state in states]
         children = [child(seed, POSTERIOR) for seed in seeds]
-        found = self._model().learn_many(read, self.sampler, self._settings(), children)
+        found = copies[0]._model().learn_many(read, copies[0].sampler_, copies[0]._settings(), children)
         for copy, sample, posterior, seed in zip(copies, read, found, seeds, strict=True):
             copy._keep(sample, posterior, seed)
             copy._remember(sample)
@@ -290,8 +300,8 @@ class Bayesian(Measure):
         """Raise: class densities have no widths."""
         raise ValueError("a Bayesian measure has no kernel widths to scale; use Bolstered or BolsteredPosterior.")
 
-    def check(self, classifier: Any = None, *, random_state: Seed = None) -> Verdict:
-        """Return what speaks against the model, and with a classifier, against the estimate of its error.
+    def check(self, classifier: Any = None, *, random_state: Seed = None) -> CheckReport:
+        """Return signs that the model is wrong, and with a classifier, that the estimate of its error is.
 
         Of the model: do the chains agree; does each class look like the model (Henze-Zirkler and univariate tests on
         features, principal axes and the direction between classes; 5% false alarms over all of them) and what would
@@ -310,7 +320,7 @@ class Bayesian(Measure):
         if classifier is not None:
             estimate = self.error(classifier, random_state=random_state)
             findings += check_error(self, classifier, estimate, child(seed, 2))
-        return Verdict(tuple(findings))
+        return CheckReport(tuple(findings))
 
     def mse(self, estimate: ErrorEstimate | float, classifier: Any) -> float:
         r"""Return the mean-square error of an estimate of this classifier's error, given the sample.
@@ -365,8 +375,9 @@ class Bayesian(Measure):
         return MeasuredValue(float(values.mean()), float(mcse(values.reshape(fitted.draws.shape))))
 
     def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
+        self.sampler_ = self._choose_sampler()
         self._check_sample(sample)
-        posterior = self._model().learn(sample, self.sampler, self._settings(), child(seed, POSTERIOR))
+        posterior = self._model().learn(sample, self.sampler_, self._settings(), child(seed, POSTERIOR))
         self._keep(sample, posterior, seed)
 
     def _confusion_draws(self, region: Region, seed: np.random.SeedSequence) -> ConfusionDraws:
@@ -380,6 +391,10 @@ class Bayesian(Measure):
         halves = np.concatenate([block.halves for block in blocks], axis=1)
         return ConfusionDraws(halves, blocks[0].method, blocks[0].exact, n_predicted)
 
+    def _choose_sampler(self) -> str:
+        """Return the sampler, with "auto" the cheapest one that gives the model's posterior."""
+        return self._model().cheapest_sampler() if self.sampler == "auto" else self.sampler
+
     def _check_sample(self, data: Sample) -> None:
         """Raise where the model cannot learn from a sample."""
         model = self._model()
@@ -391,16 +406,16 @@ class Bayesian(Measure):
                 f"class_concentration must be a number or one for each of {data.n_classes} classes; "
                 f"got shape {np.shape(self.class_concentration)}."
             )
-        model.check(data, self.sampler)
-        if self.sampler not in model.samplers:
+        model.check(data, self.sampler_)
+        if self.sampler_ not in model.samplers:
             raise ValueError(
                 f"sampler must be one of {', '.join(map(repr, model.samplers))} for {type(model).__name__}; "
-                f"got {self.sampler!r}."
+                f"got {self.sampler_!r}."
             )
 
-    def _settings(self) -> Settings:
-        tune = _TUNE[self.sampler] if self.tune is None else self.tune
-        return Settings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
+    def _settings(self) -> SamplerSettings:
+        tune = _TUNE[self.sampler_] if self.tune is None else self.tune
+        return SamplerSettings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
 
     def _keep(self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
         # A copy: parameters set after fit are for the next one.
@@ -416,8 +431,8 @@ class Bayesian(Measure):
             prior_known=self.sampling == "mixture" or self.class_prior is not None,
             attrs={
                 "model": describe(model),
-                "sampler": self.sampler,
-                "backend": choose_backend(self.backend) if self.sampler == "nuts" else "",
+                "sampler": self.sampler_,
+                "backend": choose_backend(self.backend) if self.sampler_ == "nuts" else "",
                 "seed": str(seed.entropy),
             },
         )
@@ -462,14 +477,14 @@ class Bayesian(Measure):
     def _check_parameters(self) -> None:
         check_whole(self.n_points, "n_points", 2)
         super()._check_parameters()
-        check_name(self.sampler, SAMPLERS, "sampler")
+        check_name(self.sampler, ("auto", *SAMPLERS), "sampler")
         check_whole(self.draws, "draws", 10)
         check_whole(self.chains, "chains", 1)
         if self.tune is not None:
             check_whole(self.tune, "tune", 0)
-        if self.sampler == "nuts" or self.backend is not None:
-            choose_backend(self.backend)
         concentration = np.asarray(self.class_concentration)
         if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():
             raise ValueError(f"class_concentration must hold numbers above 0; got {self.class_concentration!r}.")
         self._model()
+        if self.backend is not None or self._choose_sampler() == "nuts":
+            choose_backend(self.backend)

@@ -340,8 +340,7 @@ class Measure(BaseEstimator, ABC):
             replicate_confusions=outcome.confusions,
             contributions=outcome.contributions if all_kept else at.at_given_rows(outcome.contributions),
             point_weights=outcome.weights if all_kept else at.at_given_rows(outcome.weights),
-            interval_method=draws
-            or NoInterval(TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()),
+            interval_method=draws or NoInterval(why_none),
             missing=Missing(value=None if known else ClassProbabilitiesUnknown()),
         )
 
