@@ -19,6 +19,7 @@ import bayes_gresub as bg
 from benchmarks.tables import write_table
 
 SETTINGS = {"draws": 1000, "chains": 4}
+NUTS = SETTINGS | {"sampler": "nuts"}
 
 
 def sample(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +44,7 @@ def textbook(n: int, d: int) -> None:
 
 def first_fit(n: int, d: int) -> None:
     X, y = sample(n, d)
-    bg.Bayesian(random_state=0, **SETTINGS).fit(X, y)
+    bg.Bayesian(random_state=0, **NUTS).fit(X, y)
 
 
 def _in_new_process(what: str, n: int, d: int, warm: bool) -> float:
@@ -87,9 +88,9 @@ def main() -> None:
             fresh[d, "empty"], fresh[d, "filled"] = (
                 _in_new_process("first_fit", 100, d, warm) for warm in (False, True)
             )
-        bg.Bayesian(random_state=0, **SETTINGS).fit(*sample(100, d, 1))
+        bg.Bayesian(random_state=0, **NUTS).fit(*sample(100, d, 1))
         X, y = sample(100, d, 2)
-        again = _median(lambda X=X, y=y: bg.Bayesian(random_state=1, **SETTINGS).fit(X, y), 5)
+        again = _median(lambda X=X, y=y: bg.Bayesian(random_state=1, **NUTS).fit(X, y), 5)
         for cache in ("empty", "filled"):
             against = f"first fit, {cache} compiler cache"
             add(f"NUTS refit with new data, d={d}", again, against, fresh[d, cache], "0.05" if cache == "empty" else "")

@@ -13,7 +13,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import bayes_gresub.models
-from bayes_gresub.models.class_fit import class_fit, fit_of_classes, gaussian_null
+from bayes_gresub.models.class_fit import check_class, check_classes
+from bayes_gresub.models.class_nulls import fit_gaussian_null
 from benchmarks.tables import RESULTS, write_table
 
 SIZES, DIMS = (15, 30, 60, 100, 200), (2, 5, 10, 20)
@@ -97,7 +98,7 @@ def flagged(draws: tuple[Draw, Draw], n: int, d: int, number: int) -> tuple[bool
     X = np.concatenate([draws[0](rng, n, d), 1.0 + draws[1](rng, n, d)])
     y = np.repeat([0, 1], n)
     started = perf_counter()
-    fit = fit_of_classes(X, y, rng)
+    fit = check_classes(X, y, rng)
     return bool(fit.misfits), perf_counter() - started
 
 
@@ -158,7 +159,7 @@ def other_models() -> None:
             points = draw(rng, n, d)
             root = np.linalg.cholesky(np.cov(points.T))
             model = multivariate_t(dof)
-            fit = class_fit(
+            fit = check_class(
                 points,
                 lambda s, r, root=root, model=model: model(r, s * n, d).reshape(s, n, d) @ root.T,
                 rng,
@@ -201,7 +202,7 @@ def power(draw: Draw, n: int, d: int) -> float:
         rng = np.random.default_rng([30_000 + number, n, d])
         points = draw(rng, n, d)
         # As the difference of class means would be: along no feature in particular.
-        fit = class_fit(points, gaussian_null(points), rng, direction=rng.standard_normal(d))
+        fit = check_class(points, fit_gaussian_null(points), rng, direction=rng.standard_normal(d))
         flags.append(fit.p_value <= ONE_OF_TWO)
     return float(np.mean(flags))
 

@@ -73,7 +73,7 @@ def estimate(
     from bayes_gresub.cli.estimator_choice import check_draws, check_folds, default_estimators
     from bayes_gresub.cli.tables import read_table
     from bayes_gresub.comparing.resolve import read_estimators
-    from bayes_gresub.data.validation import check_jobs
+    from bayes_gresub.data.validation import check_settings
 
     named = None if estimators is None else _estimators(estimators)
     if named is not None:
@@ -98,7 +98,7 @@ def estimate(
         "seed": seed,
         "jobs": jobs,
     }
-    check_jobs(jobs)
+    check_settings(n_jobs=jobs)
     check_folds(read_estimators(names), table.y)
     comparison, warnings = _compare(rule, X, table, names, jobs, seed)
     if all(row.estimate is None for row in comparison.rows):

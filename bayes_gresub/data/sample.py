@@ -79,6 +79,8 @@ class Sample:
     rows : ndarray of shape (n,)
         Where each point stood in the `n_given` rows that were given: points of weight zero are left out.
     format : InputFormat
+    is_weighted : bool
+        Whether weights were given.
     """
 
     features: Floats
@@ -88,6 +90,7 @@ class Sample:
     rows: Ints
     n_given: int
     format: InputFormat
+    is_weighted: bool = False
 
     @classmethod
     def of_codes(cls, features: Floats, codes: Ints, classes: Labels) -> Sample:
@@ -121,8 +124,6 @@ class Sample:
 
     def at_given_rows(self, values: Floats) -> Floats:
         """Return one value per row that was given, 0 at those of weight zero."""
-        if len(self.rows) == self.n_given:
-            return values
         whole = np.zeros(self.n_given)
         whole[self.rows] = values
         return whole
@@ -136,6 +137,31 @@ class Sample:
             codes=self.codes[positions],
             weights=weights / weights.sum(),
             rows=self.rows[positions],
+            is_weighted=self.is_weighted or counts is not None,
+        )
+
+    def others(self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None = None) -> Sample:
+        """Return other points of the same form and classes; those of weight zero are dropped."""
+        features, form = read_features(X)
+        if form.shape != self.format.shape:
+            raise ValueError(
+                f"X must have the shape seen in fit, (n, {', '.join(map(str, self.format.shape))}); "
+                f"got (n, {', '.join(map(str, form.shape))})."
+            )
+        names, known = form.feature_names, self.format.feature_names
+        if names is not None and known is not None and names != known:
+            raise ValueError(
+                f"X must have the columns seen in fit, in the same order, {list(known)}; got {list(names)}."
+            )
+        n = len(features)
+        weights = np.full(n, 1.0 / n) if sample_weight is None else read_weights(sample_weight, n)
+        rows = np.flatnonzero(weights)
+        codes = np.full(len(rows), NO_LABEL, dtype=np.intp)
+        if y is not None:
+            remedy = "The measure was fitted without these classes."
+            codes = encode_labels(read_labels(y, len(features)), self.classes, "labels in y", remedy)[rows]
+        return replace(
+            self, features=features[rows], codes=codes, weights=weights[rows], rows=rows, n_given=len(features)
         )
 
     def restored(self, positions: Ints) -> Any:
@@ -194,22 +220,14 @@ def _holds_text(array: NDArray[Any]) -> bool:
     return any(isinstance(value, str | bytes) for value in array.ravel())
 
 
-def read_sample(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
-    """Return the validated sample; points of weight zero are dropped."""
-    return _read(*read_features(X), y, sample_weight)
+def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as_rows: bool = False) -> Sample:
+    """Return the validated sample; points of weight zero are dropped.
 
-
-def read_rows(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
-    """Return a sample whose points are rows of X as they were given; only y and the weights are validated."""
-    given = np.asarray(X) if isinstance(X, list | tuple) else X
-    n = given.shape[0] if hasattr(given, "shape") else len(given)
-    numbers = np.arange(n, dtype=np.float64)[:, None]
-    return _read(numbers, RowFormat((), np.dtype(np.float64), given=given), y, sample_weight)
-
-
-def _read(flat: Floats, form: InputFormat, y: ArrayLike, sample_weight: ArrayLike | None) -> Sample:
+    With `as_rows` points are rows of X as they were given, whatever it holds; only y and the weights are validated.
+    """
+    flat, form = _numbered_rows(X) if as_rows else read_features(X)
     labels = read_labels(y, len(flat))
-    weights = read_weights(sample_weight, len(flat))
+    weights = np.full(len(flat), 1.0 / len(flat)) if sample_weight is None else read_weights(sample_weight, len(flat))
     rows = np.flatnonzero(weights)
     if len(rows) < len(flat):
         flat, labels, weights = flat[rows], labels[rows], weights[rows]
@@ -223,7 +241,14 @@ def _read(flat: Floats, form: InputFormat, y: ArrayLike, sample_weight: ArrayLik
         raise ValueError(
             f"y must hold at least two classes; got only {classes.tolist()!r}. The error of a classifier needs both."
         )
-    return Sample(flat, codes.astype(np.intp), classes, weights, rows, len(np.asarray(y)), form)
+    n_given, is_weighted = len(np.asarray(y)), sample_weight is not None
+    return Sample(flat, codes.astype(np.intp), classes, weights, rows, n_given, form, is_weighted)
+
+
+def _numbered_rows(X: Any) -> tuple[Floats, InputFormat]:
+    given = np.asarray(X) if isinstance(X, list | tuple) else X
+    n = given.shape[0] if hasattr(given, "shape") else len(given)
+    return np.arange(n, dtype=np.float64)[:, None], RowFormat((), np.dtype(np.float64), given=given)
 
 
 def read_labels(y: ArrayLike, n: int) -> Labels:
@@ -252,10 +277,8 @@ def plain_labels(classes: Labels) -> list[Any]:
     return labels
 
 
-def read_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
-    """Return weights of n points that sum to 1; equal ones by default."""
-    if sample_weight is None:
-        return np.full(n, 1.0 / n)
+def read_weights(sample_weight: ArrayLike, n: int) -> Floats:
+    """Return weights of n points that sum to 1."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -270,6 +293,30 @@ def read_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     if not weights.any():
         raise ValueError("sample_weight must be positive for at least one point; got zeros only.")
     return np.asarray(weights / weights.sum())
+
+
+def read_class_prior(prior: Any, classes: Labels) -> Floats:
+    """Return class probabilities in the order of `classes`, or raise."""
+    names = classes.tolist()
+    if isinstance(prior, dict):
+        unknown = [label for label in prior if label not in names]
+        if unknown or len(prior) < len(names):
+            raise ValueError(f"class_prior must name each of {names!r} once; got {list(prior)!r}.")
+        prior = [prior[label] for label in names]
+    try:
+        probabilities = np.asarray(prior, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"class_prior must give one number for each of {names!r}; got {prior!r}.") from error
+    if probabilities.shape != (len(names),):
+        raise ValueError(
+            f"class_prior must give one probability for each of {names!r}; got shape {probabilities.shape}."
+        )
+    if not np.isfinite(probabilities).all() or (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-8:
+        raise ValueError(
+            f"class_prior must hold probabilities that sum to 1; got {probabilities.tolist()}. "
+            "Divide them by their sum."
+        )
+    return probabilities
 
 
 def encode_labels(labels: Labels, classes: Labels, what: str, remedy: str) -> Ints:

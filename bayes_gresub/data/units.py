@@ -6,31 +6,31 @@ import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
 
-STANDARDIZE = ("within-class", None)
+SPACES = {
+    "within-class": "features over their pooled within-class standard deviation",
+    None: "features as given",
+}
+"""The values of `standardize`, and the space of each in words."""
 
 
-def check_standardize(standardize: str | None) -> None:
-    """Raise unless `standardize` is one of the known choices."""
-    if standardize not in STANDARDIZE:
+def standardized(features: Floats, codes: Ints, standardize: str | None) -> tuple[Floats, Floats]:
+    r"""Return features in units of the space, and the unit of each feature, shape (d,).
+
+    Under "within-class" the unit is the pooled within-class standard deviation,
+
+    .. math:: s_f^2 = \frac{1}{n - c} \sum_i (X_{if} - \bar X_{Y_i f})^2
+
+    and exactly 0 for a feature that is constant within every class, which becomes 0; under None it is 1.
+    """
+    if standardize not in SPACES:
         raise ValueError(
             f"standardize must be 'within-class' or None; got {standardize!r}. 'within-class' makes widths and "
             "neighbours independent of the units of the features."
         )
-
-
-def feature_scale(features: Floats, codes: Ints, standardize: str | None) -> Floats:
-    r"""Return the unit of each feature, shape (d,).
-
-    Under "within-class" it is the pooled within-class standard deviation,
-
-    .. math:: s_f^2 = \frac{1}{n - c} \sum_i (X_{if} - \bar X_{Y_i f})^2
-
-    and exactly 0 for a feature that is constant within every class; under None it is 1.
-    """
-    check_standardize(standardize)
     if standardize is None:
-        return np.ones(features.shape[1])
-    return pooled_deviation(features, codes)
+        return features, np.ones(features.shape[1])
+    scale = pooled_deviation(features, codes)
+    return features * np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0), scale
 
 
 def pooled_deviation(features: Floats, codes: Ints) -> Floats:
@@ -54,10 +54,3 @@ def pooled_deviation(features: Floats, codes: Ints) -> Floats:
 def to_units(features: Floats, scale: Floats) -> Floats:
     """Return features divided by their unit; those without one become 0."""
     return features * np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-
-
-def describe_space(standardize: str | None) -> str:
-    """Return the space in words."""
-    if standardize is None:
-        return "features as given"
-    return "features over their pooled within-class standard deviation"

@@ -38,26 +38,33 @@ def check_name(name: str, valid: Iterable[str], what: str) -> str:
     return name
 
 
-def check_jobs(n_jobs: Any) -> None:
-    """Raise unless n_jobs is what joblib takes."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}.")
-
-
-def check_sampling(sampling: Any) -> None:
-    """Raise unless `sampling` names a way that class sizes came about."""
+def check_settings(**given: Any) -> None:
+    """Raise unless the parameters that many estimators share are right: those given, by their names."""
+    sampling = given.get("sampling", "mixture")
     if sampling not in ("mixture", "separate"):
         raise ValueError(
             f"sampling must be 'mixture' or 'separate'; got {sampling!r}. 'separate' means that the number of points "
             "in each class was fixed by design."
         )
-
-
-def check_seed(random_state: Any) -> None:
-    """Raise unless a constructor's random_state gives the same streams at every call."""
+    random_state = given.get("random_state")
     if isinstance(random_state, np.random.Generator):
         raise ValueError(
             "random_state of an estimator must be an int, a SeedSequence or None; got a Generator, which every call "
             "would change. Pass it to error instead."
         )
     seed_sequence(random_state)
+    n_jobs = given.get("n_jobs")
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}.")
+    n_points = given.get("n_points", 1)
+    if isinstance(n_points, bool) or not isinstance(n_points, int | np.integer) or n_points < 1:
+        raise ValueError(f"n_points must be a whole number of at least 1; got {n_points!r}.")
+    tol = given.get("tol")
+    if tol is not None and not (isinstance(tol, int | float | np.number) and tol > 0):
+        raise ValueError(f"tol must be positive or None; got {tol!r}.")
+    progress = given.get("progress")
+    if progress not in (None, True, False):
+        raise ValueError(f"progress must be True, False or None; got {progress!r}.")
+    semi = given.get("semi", False)
+    if not isinstance(semi, bool | np.bool_):
+        raise ValueError(f"semi must be True or False; got {semi!r}.")

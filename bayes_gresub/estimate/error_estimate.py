@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayes_gresub.data.arrays import Floats, Labels
-from bayes_gresub.data.sample import plain_labels
+from bayes_gresub.data.sample import plain_labels, read_class_prior
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.estimands import Estimand
 from bayes_gresub.estimate.intervals import Interval, IntervalMethod
@@ -23,7 +23,6 @@ from bayes_gresub.laws.confusion import (
     class_mass,
     error_mass,
     expected_cost,
-    read_prior,
     replicates_with_prior,
     standard_error,
 )
@@ -213,7 +212,7 @@ class ErrorEstimate:
         ----------
         prior : dict from label to probability, or sequence in the order of `classes`
         """
-        probabilities = read_prior(prior, self.classes)
+        probabilities = read_class_prior(prior, self.classes)
         confusions = replicates_with_prior(self._confusions(), probabilities)
         estimand = self.estimand.with_class_probabilities(self.classes, probabilities)
         method = self.interval_method.with_class_prior(probabilities, estimand)

@@ -177,14 +177,12 @@ class ShortChains(Reason):
     words = "the chains are too short"
 
 
-@dataclass(frozen=True)
-class ProductForm(Reason):
-    """No confusion mass: the product form of BolsteredPosterior is no measure."""
+class NotAdditive(Reason):
+    """No confusion mass, nor anything else of a law: the paper's product form is no measure."""
 
-    wanted: str = "the confusion mass, per-class errors and costs"
     words = (
         "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and "
-        "contributions only. Use form='integrated' for {self.wanted}"
+        "contributions only. Use BolsteredPosterior, which integrates the posterior over the kernel, for all else"
     )
 
 

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.kernels.distances import nearest_values
 from bayes_gresub.kernels.kernel import Kernel, Width
 from bayes_gresub.laws.components import Components
 
@@ -45,6 +44,8 @@ class DiagonalGaussian(Kernel):
     [[1.483, 0.0], [2.965, 1.483]]
     """
 
+    has_shape = True
+
     def __init__(
         self,
         width: Width = None,
@@ -65,9 +66,44 @@ class DiagonalGaussian(Kernel):
             raise ValueError(f"ties must be 'different' or 'zero'; got {self.ties!r}.")
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
-        groups = self._each_class(units, codes)
+        self._refuse_single_points(codes)
+        groups = [units[codes == code] for code in range(len(self.classes_))]
         return np.stack([nearest_values(group, self.ties) for group in groups]) / ndtri(0.75)
 
     def _build(self, centers: Floats, codes: Ints, group: Ints) -> Components:
         width = self.widths_ if self.widths_.ndim == 2 else self.widths_[:, None]
         return Components(centers, self.scale * width * self.feature_scale_, group)
+
+
+def nearest_values(values: Floats, ties: str) -> Floats:
+    """Return, per column, the mean distance of each value to the nearest other one.
+
+    With ties="different" equal values do not count as neighbours; with ties="zero" they do, at distance 0. A column
+    with one value only has distance 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column = np.array([[0.0], [0.0], [1.0], [3.0]])
+    >>> nearest_values(column, "different").tolist(), nearest_values(column, "zero").tolist()
+    ([1.25], [0.75])
+    """
+    n, d = values.shape
+    ordered = np.sort(values, axis=0)
+    gaps = np.diff(ordered, axis=0)
+    below = np.full((n, d), np.inf)
+    above = np.full((n, d), np.inf)
+    if ties == "zero":
+        below[1:], above[:-1] = gaps, gaps
+    else:
+        below[1:] = _last_positive(gaps)
+        above[:-1] = _last_positive(gaps[::-1])[::-1]
+    nearest = np.minimum(below, above)
+    return np.where(np.isfinite(nearest), nearest, 0.0).mean(axis=0)
+
+
+def _last_positive(gaps: Floats) -> Floats:
+    """Return at each row the latest positive gap so far, or infinity: the distance past a run of equal values."""
+    rows = np.where(gaps > 0, np.arange(len(gaps))[:, None], -1)
+    latest = np.maximum.accumulate(rows, axis=0)
+    return np.where(latest >= 0, np.take_along_axis(gaps, np.maximum(latest, 0), axis=0), np.inf)

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.kernels.distances import chi_median, mean_nearest_distance
-from bayes_gresub.kernels.kernel import Kernel, Width
+from bayes_gresub.kernels.kernel import Kernel, Width, chi_median, mean_nearest_distance
 from bayes_gresub.laws.components import Components
 
 
@@ -44,6 +43,8 @@ class FullGaussian(Kernel):
     [1.471, 1.471]
     """
 
+    has_shape = True
+
     def __init__(
         self,
         width: Width = None,
@@ -62,7 +63,8 @@ class FullGaussian(Kernel):
         return [(), (d, d)]
 
     def _learn(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> Floats:
-        groups = self._each_class(units, codes)
+        self._refuse_single_points(codes)
+        groups = [units[codes == code] for code in range(len(self.classes_))]
         widths, errors = [], []
         for j, (group, factor) in enumerate(zip(groups, self.factors_, strict=True)):
             moving = factor.any(axis=1) & (self.feature_scale_ > 0)
@@ -92,7 +94,9 @@ class FullGaussian(Kernel):
             return
         self.factors_ = np.zeros((c, d, d))
         remedy = "give the covariance" if self.width is not None else "give the width and covariance"
-        for code, group in enumerate(self._each_class(units, codes, remedy)):
+        self._refuse_single_points(codes, remedy)
+        for code in range(c):
+            group = units[codes == code]
             # A feature constant in the class keeps width 0 whatever the shrinkage.
             moving = np.ptp(group, axis=0) > 0
             if moving.any():

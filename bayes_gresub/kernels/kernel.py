@@ -1,22 +1,37 @@
-"""The kernel interface: a fitted kernel turns points and their classes into components."""
+"""The kernel interface: a fitted kernel turns points and their classes into components; and distances for widths."""
 
 from __future__ import annotations
 
 import copy
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from scipy.special import gammaincinv
 from sklearn.base import BaseEstimator
+from sklearn.metrics import pairwise_distances_argmin_min
+from sklearn.neighbors import NearestNeighbors
 
 from bayes_gresub.data.arrays import Floats, Ints, Labels
 from bayes_gresub.data.sample import encode_labels
-from bayes_gresub.data.seeds import Seed, seed_sequence
-from bayes_gresub.data.units import describe_space, feature_scale, to_units
-from bayes_gresub.kernels.distances import mean_nearest_distance
+from bayes_gresub.data.seeds import WIDTHS, Seed, child, seed_sequence
+from bayes_gresub.data.units import SPACES, standardized
 from bayes_gresub.laws.components import Components
+
+DENSE_LIMIT = 500
+"""Points up to which all pairwise distances are quicker than a neighbour search."""
+
+QUERY_LIMIT = 20_000
+"""Points in a class beyond which the mean is taken over a random subsample of query points."""
+
+SUBSAMPLE = 4096
+"""Query points of that subsample."""
+
 
 Width = float | ArrayLike | dict[Any, Any] | None
 
@@ -32,6 +47,8 @@ class Kernel(BaseEstimator, ABC):
     width: Width
     scale: float
     standardize: str | None
+    has_shape = False
+    """Whether there is more to learn than a width, by `_learn_shape`, also where that is given."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, random_state: Seed = None) -> Self:
         """Learn the widths from the sample.
@@ -48,25 +65,28 @@ class Kernel(BaseEstimator, ABC):
 
     def fit_codes(self, features: Floats, codes: Ints, classes: Labels, seed: np.random.SeedSequence) -> Self:
         """Learn the widths from a validated sample, labels given as positions in `classes`."""
+        if not isinstance(self.scale, int | float | np.number) or not 0 <= float(self.scale) < np.inf:
+            raise ValueError(
+                f"scale (kappa) must be a finite number of at least 0; got {self.scale!r}. Use 0 for no smoothing."
+            )
         self.classes_ = classes
-        self._check_scale()
         self.n_samples_ = len(features)
-        self.feature_scale_ = feature_scale(features, codes, self.standardize)
-        self.width_std_error_ = np.zeros(len(self.classes_))
-        units = to_units(features, self.feature_scale_)
-        given = self._given_width(features.shape[1])
-        self._learn_shape(units, codes, given)
-        if given is not None:
-            self.widths_ = given
-            return self
-        self.widths_ = self._learn(units, codes, seed)
-        self._warn_of_no_width(units, codes)
+        units, self.feature_scale_ = standardized(features, codes, self.standardize)
+        self.width_std_error_ = np.zeros(len(classes))
+        given = None if self.width is None else self._given_width(features.shape[1])
+        if given is None and np.bincount(codes, minlength=len(classes)).min() < 2 and not self.has_shape:
+            self._refuse_single_points(codes)
+        if self.has_shape:
+            self._learn_shape(units, codes, given)
+        self.widths_ = self._learn(units, codes, seed) if given is None else given
+        if given is None and not self.widths_.all():
+            self._warn_of_no_width(units, codes)
         return self
 
     @property
     def space(self) -> str:
         """Return in words the space that widths are measured in."""
-        return describe_space(self.standardize)
+        return SPACES[self.standardize]
 
     def is_per_point(self, n: int, n_classes: int) -> bool:
         """Return whether widths were given per point of a sample of n, not per class."""
@@ -104,11 +124,9 @@ class Kernel(BaseEstimator, ABC):
         return self._build(centers, codes, np.asarray(group, dtype=np.intp))
 
     def _learn_shape(self, units: Floats, codes: Ints, given: Floats | None) -> None:
-        """Learn what the kernel needs besides its width, also where that is given."""
+        """Learn what the kernel needs besides its width."""
 
     def _warn_of_no_width(self, units: Floats, codes: Ints) -> None:
-        if self.widths_.all():
-            return
         for code, label in enumerate(self.classes_.tolist()):
             if not self.widths_[code].any() and np.ptp(units[codes == code], axis=0).any():
                 warnings.warn(
@@ -130,16 +148,8 @@ class Kernel(BaseEstimator, ABC):
         """Return the shapes that the width of one class or point may have."""
         return [()]
 
-    def _check_scale(self) -> None:
-        if not isinstance(self.scale, int | float | np.number) or not 0 <= float(self.scale) < np.inf:
-            raise ValueError(
-                f"scale (kappa) must be a finite number of at least 0; got {self.scale!r}. Use 0 for no smoothing."
-            )
-
-    def _given_width(self, d: int) -> Floats | None:
-        """Return the given width as an array with first axis classes or points, or None."""
-        if self.width is None:
-            return None
+    def _given_width(self, d: int) -> Floats:
+        """Return the given width as an array with first axis classes or points."""
         n, c = self.n_samples_, len(self.classes_)
         shapes = self._width_shapes(d)
         width = self.width
@@ -160,7 +170,7 @@ class Kernel(BaseEstimator, ABC):
                 + (f", or of shape {allowed}" if allowed else "")
                 + f"; got shape {array.shape}. A dict from label to width is clearest for classes."
             )
-        if n == c and array.shape[0] == n and not isinstance(self.width, dict) and np.ndim(self.width):
+        if n == c and array.shape[0] == n and not isinstance(self.width, dict | float | int):
             raise ValueError(
                 f"width of length {n} could be per class or per point, since there are as many classes as points. "
                 "Pass a dict from label to width."
@@ -169,20 +179,17 @@ class Kernel(BaseEstimator, ABC):
 
     def _nearest_distances(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> tuple[Floats, Floats]:
         """Return the mean nearest-neighbour distance in each class and its standard error, shape (c,) both."""
-        groups = self._each_class(units, codes)
-        means = [mean_nearest_distance(group, seed, j) for j, group in enumerate(groups)]
+        means = [mean_nearest_distance(units[codes == code], seed, code) for code in range(len(self.classes_))]
         return np.array([mean.value for mean in means]), np.array([mean.std_error for mean in means])
 
-    def _each_class(self, units: Floats, codes: Ints, remedy: str = "give the width") -> list[Floats]:
-        """Return the points of each class; a class with one point has no neighbour to learn a width from."""
-        groups = [units[codes == code] for code in range(len(self.classes_))]
-        for label, group in zip(self.classes_.tolist(), groups, strict=True):
-            if len(group) < 2:
+    def _refuse_single_points(self, codes: Ints, remedy: str = "give the width") -> None:
+        """Raise for a class with one point, which has no neighbour to learn a width from."""
+        for label, count in zip(self.classes_.tolist(), np.bincount(codes, minlength=len(self.classes_)), strict=True):
+            if count < 2:
                 raise ValueError(
                     "each class needs at least 2 points to estimate a kernel width; class "
-                    f"{label!r} has {len(group)}. Add points of this class, or {remedy}."
+                    f"{label!r} has {count}. Add points of this class, or {remedy}."
                 )
-        return groups
 
 
 def _in_class_order(width: dict[Any, Any], classes: Labels) -> Floats:
@@ -192,3 +199,60 @@ def _in_class_order(width: dict[Any, Any], classes: Labels) -> Floats:
     if missing:
         raise ValueError(f"width must name every class; {missing!r} missing. {remedy}")
     return np.asarray([width[label] for label in classes.tolist()], dtype=float)
+
+
+@dataclass(frozen=True)
+class MeanDistance:
+    """A mean distance and its standard error; 0 where every point was asked."""
+
+    value: float
+    std_error: float
+
+
+def mean_nearest_distance(points: Floats, seed: np.random.SeedSequence, which: int = 0) -> MeanDistance:
+    r"""Return :math:`\hat d = \frac1n \sum_i \min_{j \ne i} |X_i - X_j|` over the points of one class.
+
+    Beyond QUERY_LIMIT points the outer mean is over a random subsample, number `which` of this seed; the inner minimum
+    is always over all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_nearest_distance(np.array([[0.0], [1.0], [3.0]]), np.random.SeedSequence(0)).value
+    1.3333333333333333
+    """
+    n = len(points)
+    if n <= DENSE_LIMIT:
+        distances = cdist(points, points)
+        np.fill_diagonal(distances, np.inf)
+        return MeanDistance(float(distances.min(axis=1).mean()), 0.0)
+    # Searches by matrix products lose the digits that an offset takes up.
+    points = points - points.mean(axis=0)
+    if n <= QUERY_LIMIT:
+        nearest, _ = NearestNeighbors(n_neighbors=1).fit(points).kneighbors()
+        return MeanDistance(float(nearest.mean()), 0.0)
+    rows = np.random.default_rng(child(seed, WIDTHS, which)).choice(n, SUBSAMPLE, replace=False)
+    nearest = _nearest_of_some(points, rows)
+    finite_sample = np.sqrt(1.0 - SUBSAMPLE / n)
+    return MeanDistance(float(nearest.mean()), float(nearest.std(ddof=1) / np.sqrt(SUBSAMPLE) * finite_sample))
+
+
+def _nearest_of_some(points: Floats, rows: np.ndarray) -> Floats:
+    """Return the distance of each of `rows` to its nearest other point."""
+    other = np.ones(len(points), dtype=bool)
+    other[rows] = False
+    _, outside = pairwise_distances_argmin_min(points[rows], points[other])
+    inside, _ = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(points[rows]).kneighbors()
+    return np.minimum(outside, inside[:, 0])
+
+
+@lru_cache(maxsize=64)
+def chi_median(d: int) -> float:
+    """Return the median of the chi distribution with d degrees of freedom, the paper's alpha_d.
+
+    Examples
+    --------
+    >>> [round(chi_median(d), 3) for d in (1, 2, 3, 4, 5)]
+    [0.674, 1.177, 1.538, 1.832, 2.086]
+    """
+    return float(np.sqrt(2.0 * gammaincinv(d / 2.0, 0.5)))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.kernels.distances import chi_median
-from bayes_gresub.kernels.kernel import Kernel, Width
+from bayes_gresub.kernels.kernel import Kernel, Width, chi_median
 from bayes_gresub.laws.components import Components
 
 

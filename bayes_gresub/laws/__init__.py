@@ -1,5 +1,8 @@
-"""The one integral: the mass that components give to decision regions. Which components, measures decide."""
+"""Laws on (x, y), and the one integral: the mass that they give to decision regions. Which laws, measures decide."""
 
-from bayes_gresub.laws.mass import Mass, joint, mass
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.confusion import Confusion, confusion
+from bayes_gresub.laws.law import Law
+from bayes_gresub.laws.sampling import Sampler
 
-__all__ = ["Mass", "joint", "mass"]
+__all__ = ["Components", "Confusion", "Law", "Sampler", "confusion"]

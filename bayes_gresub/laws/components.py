@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ _FEW_GROUPS = 32
 
 class StandardLaw(Protocol):
     """A spherically symmetric law on R^p, from which components are made by shifting and stretching."""
+
+    distribution_function: ClassVar[str]
+    """In words, what `marginal_cdf` is."""
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
         """Return P(z_1 <= t), the law of any unit direction, for z in R^dim."""
@@ -37,6 +40,8 @@ class StandardLaw(Protocol):
 @dataclass(frozen=True)
 class Normal:
     """The standard normal law N(0, I)."""
+
+    distribution_function: ClassVar[str] = "normal distribution function"
 
     def take(self, rows: Ints | slice) -> Normal:
         """Return the same: it has no parameters."""
@@ -62,6 +67,8 @@ class Normal:
 @dataclass(frozen=True)
 class UnitBall:
     """The uniform law on the ball of radius 1."""
+
+    distribution_function: ClassVar[str] = "incomplete beta function"
 
     def take(self, rows: Ints | slice) -> UnitBall:
         """Return the same: it has no parameters."""
@@ -95,6 +102,8 @@ class UnitBall:
 @dataclass(frozen=True, eq=False)
 class StudentT:
     """The multivariate Student-t law with identity scale; `dof` is one number, or one per component."""
+
+    distribution_function: ClassVar[str] = "Student-t distribution function"
 
     dof: float | Floats
 
@@ -185,21 +194,18 @@ class Components:
         )
 
     def in_standard_space(self, direction: Floats) -> Floats:
-        """Return T_i' a for each component, shape (k, p): how a'x depends on the standard draw."""
-        return self._in_standard_space(direction)[self.group]
+        """Return T' a for each group, shape (g, p): how a'x depends on the standard draw."""
+        if self.spread.ndim == 1:
+            return self.spread[:, None] * direction
+        return self.spread * direction if self.spread.ndim == 2 else np.einsum("gdp,d->gp", self.spread, direction)
 
     def deviation_along(self, direction: Floats) -> Floats:
         """Return |T_i' a|, the scale of a'x under each component, shape (k,)."""
-        in_groups = self._in_standard_space(direction)
+        in_groups = self.in_standard_space(direction)
         # Relative to the largest coordinate: squares of very large or small numbers leave the range of floats.
         size = np.maximum(np.abs(in_groups).max(axis=1), np.finfo(float).tiny)
         scaled = in_groups / size[:, None]
         return (size * np.sqrt(np.einsum("gp,gp->g", scaled, scaled)))[self.group]
-
-    def _in_standard_space(self, direction: Floats) -> Floats:
-        if self.spread.ndim == 1:
-            return self.spread[:, None] * direction
-        return self.spread * direction if self.spread.ndim == 2 else np.einsum("gdp,d->gp", self.spread, direction)
 
     def feature_deviations(self) -> Floats:
         """Return the scale of each coordinate per group, shape (g, d)."""

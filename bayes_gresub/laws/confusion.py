@@ -1,13 +1,427 @@
-"""What can be read off a joint confusion mass C[y, j] and its replicates; most functions take leading axes (draws)."""
+"""The one integral: the mass that a law gives to each pair of a label and a prediction, and what is read off it.
+
+Most of what is read off C[y, j] takes leading axes, of replicates or posterior draws.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayes_gresub.data.arrays import Floats, Labels
+from bayes_gresub.data.arrays import Floats, Ints, Labels
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.sampling import Sampler, sampling_method
+
+if TYPE_CHECKING:
+    from bayes_gresub.laws.law import Law
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Averages over components: errors (replicates,), confusions (replicates, c, c); and contributions (k,)."""
+
+    values: Floats
+    confusions: Floats
+    contributions: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion(ABC):
+    r"""The mass :math:`C_{yj} = \nu(\{(x, y): \psi(x) = j\})`, per replicate, about each component until it is reduced.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (k,)
+        Of the components.
+    class_prior : ndarray of shape (c,) or None
+        Class probabilities to rescale to.
+    method : str
+        How it was computed, in words.
+    exact : bool
+    n_predicted : int
+        Points that were classified for it, beside the centres.
+    """
+
+    weights: Floats
+    class_prior: Floats | None
+    method: str
+    exact: bool
+    n_predicted: int
+
+    @abstractmethod
+    def reduced(self, weights: Floats | None = None) -> Outcome:
+        """Average over the components, with other weights where they are given, under the class prior."""
+
+    @abstractmethod
+    def pairs_about(self) -> Floats:
+        """Return the mean mass of each (label, prediction) about each component, (k, c, c)."""
+
+    def rows_about(self) -> Floats | None:
+        """Return the mean mass by prediction about each component, (k, c), where labels are certain; None elsewhere."""
+        return None
+
+    @property
+    @abstractmethod
+    def n_replicates(self) -> int:
+        """Return the number of independent replicates; 1 where exact."""
+
+    @abstractmethod
+    def in_replicates(self, count: int) -> Confusion:
+        """Return the same masses as `count` replicates: means of blocks of them, or one repeated."""
+
+
+def confusion(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints | None = None) -> Confusion:
+    r"""Return what a law gives to each pair of a label and a prediction.
+
+    .. math:: C_{yj} = \sum_i w_i \int_{\{x: \psi(x) = j\}} \eta_i(y \mid x) \, \mu_i(dx)
+
+    Parameters
+    ----------
+    law : Law
+        Over the classes of the regions.
+    regions : Regions
+        Where the classifier predicts each class.
+    sampler : Sampler
+        How points are sampled where no formula applies.
+    center_labels : ndarray of shape (k,), optional
+        Predictions at the centres of the components, where already known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bayes_gresub as bg
+    >>> from sklearn.neighbors import NearestCentroid
+    >>> from bayes_gresub.regions import decision_region
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> measure = bg.Bolstered().fit(X, y)
+    >>> seed = np.random.SeedSequence(0)
+    >>> region = decision_region(NearestCentroid().fit(X, y), measure.training_sample, seed)
+    >>> mass = confusion(measure.law(), region, Sampler(seed), region.center_labels)
+    >>> mass.reduced().confusions[0].round(4).tolist(), mass.method
+    ([[0.3691, 0.1309], [0.1309, 0.3691]], 'normal distribution function at a linear boundary')
+    """
+    return confusions_at_scales(law, regions, sampler, (1.0,), center_labels)[0]
+
+
+def confusions_at_scales(
+    law: Law, regions: Regions, sampler: Sampler, scales: Sequence[float], center_labels: Ints | None = None
+) -> Sequence[Confusion]:
+    """Return one confusion per factor on the spread of all components, from the same standard draws."""
+    if callable(law.labels):
+        return _with_labels_of_points(law, regions, sampler, scales)
+    weights, labels = law.weights, law.labels
+    if law.class_prior is not None:
+        weights, labels = reweighted(weights, labels, law.class_prior)
+
+    def spread(values: Floats) -> float:
+        return max(standard_error(errors) for errors in error_mass(joint(values, weights, labels)))
+
+    mass = region_mass(law.components, regions, sampler, scales, center_labels, spread)
+    return [
+        RegionConfusion(
+            law.weights,
+            law.class_prior,
+            mass.method if scale else COUNTED,
+            mass.exact or scale == 0,
+            mass.n_predicted,
+            values,
+            law.labels,
+        )
+        for values, scale in zip(mass.values, scales, strict=True)
+    ]
+
+
+def _with_labels_of_points(
+    law: Law, regions: Regions, sampler: Sampler, scales: Sequence[float]
+) -> Sequence[Confusion]:
+    c, components = len(regions.classes), law.components
+    identity = np.eye(c)
+
+    def pairs(points: Floats, owners: Ints) -> Floats:
+        labels = law.labels_at(points, owners)
+        return (labels[:, :, None] * identity[regions.labels(points)][:, None, :]).reshape(len(points), -1)
+
+    def confusions(means: Floats, method: str, exact: bool, n_predicted: int) -> list[PairConfusion]:
+        return [
+            PairConfusion(
+                law.weights,
+                law.class_prior,
+                method if scale else COUNTED,
+                exact or scale == 0,
+                n_predicted,
+                values.reshape(*values.shape[:2], c, c),
+            )
+            for values, scale in zip(means, scales, strict=True)
+        ]
+
+    def spread(means: Floats) -> float:
+        return max(standard_error(mass.reduced().values) for mass in confusions(means, "", False, 0))
+
+    if components.is_still.all() or not np.any(scales):
+        once = pairs(components.centers, np.arange(len(components)))
+        return confusions(np.broadcast_to(once, (len(scales), 1, *once.shape)), COUNTED, True, 0)
+    sampled = sampler.means(components, pairs, scales, spread)
+    return confusions(sampled.means, sampling_method(components), False, sampled.n_points)
+
+
+COUNTED = "count of points"
+
+
+class ExactMass(NamedTuple):
+    """Masses by a formula, shape (scales, k, classes), and the formula in words."""
+
+    values: Floats
+    method: str
+
+
+class Regions(Protocol):
+    """The partition of feature space into the regions where a classifier predicts each class."""
+
+    @property
+    def classes(self) -> Labels:
+        """Return the class of each region."""
+
+    def predict(self, points: Floats) -> Ints:
+        """Return the class code of points (m, d) by the classifier's own `predict`."""
+
+    def labels(self, points: Floats) -> Ints:
+        """Return the class code of points (m, d), by a quicker way where it is known to give the same."""
+
+    def exact_mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return the mass of every region where a formula gives it, else None."""
+
+
+@dataclass(frozen=True, eq=False)
+class RegionMass:
+    """What the integral returns.
+
+    Attributes
+    ----------
+    values : ndarray of shape (scales, replicates, k, c)
+        Mass of each region under each component; one replicate where exact.
+    method : str
+        How it was computed, in words.
+    exact : bool
+    n_predicted : int
+        Points that were classified for the integral itself.
+    """
+
+    values: Floats
+    method: str
+    exact: bool
+    n_predicted: int
+
+
+def region_mass(
+    components: Components,
+    regions: Regions,
+    sampler: Sampler,
+    scales: Sequence[float] = (1.0,),
+    center_labels: Ints | None = None,
+    spread: Callable[[Floats], float] | None = None,
+) -> RegionMass:
+    r"""Return the mass :math:`\mu_i(\{x: \psi(x) = j\})` that each component gives to each decision region.
+
+    Point masses are counted; a linear boundary and a tree under independent normal coordinates are integrated
+    exactly, unless points are clipped to bounds; everything else is sampled.
+
+    Parameters
+    ----------
+    components : Components
+    regions : Regions
+    sampler : Sampler
+    scales : sequence of float
+        Factors on the components' spread.
+    center_labels : ndarray of shape (k,), optional
+        The region that each centre lies in, where already known.
+    spread : callable, optional
+        Maps values so far to a standard error, for the sampler's `tol`.
+    """
+    k, c = len(components.centers), len(regions.classes)
+    factors = np.asarray(scales, dtype=float)
+    still = components.is_still if factors.any() else np.ones(k, dtype=bool)
+    predicted = 0
+    if center_labels is None and (still.any() or not factors.all()):
+        center_labels, predicted = regions.predict(components.centers), k
+    if still.all() and center_labels is not None:
+        counted = np.broadcast_to(np.eye(c)[center_labels], (len(factors), 1, k, c))
+        return RegionMass(counted, COUNTED, True, predicted)
+
+    formula = regions.exact_mass(components, scales)
+    if formula is not None:
+        result = RegionMass(formula.values[:, None], formula.method, True, predicted)
+    else:
+        result = _sampled(components, regions, still, sampler, factors, spread)
+    if center_labels is not None:
+        # What predict says at the very point also settles centres that lie on a boundary.
+        at_points = np.eye(c)[center_labels]
+        if still.any():
+            result.values[:, :, still] = at_points[still]
+        if not factors.all():
+            result.values[factors == 0] = at_points
+    return result
+
+
+def _sampled(
+    components: Components,
+    regions: Regions,
+    still: np.ndarray,
+    sampler: Sampler,
+    scales: Floats,
+    spread: Callable[[Floats], float] | None,
+) -> RegionMass:
+    """Sample the components that move; the caller fills in those that do not."""
+    moving = np.flatnonzero(~still)
+    k, c = len(components.centers), len(regions.classes)
+    identity = np.eye(c)
+
+    def whole(means: Floats) -> Floats:
+        if len(moving) == k:
+            return means
+        values = np.zeros((*means.shape[:2], k, c))
+        values[:, :, moving] = means
+        return values
+
+    def in_region(points: Floats, _: Ints) -> Floats:
+        try:
+            return identity[regions.labels(points)]
+        except Exception as error:
+            error.add_note(
+                "raised by predict at points sampled about the training points: the kernels may leave the domain of "
+                "the classifier. PosteriorProbability and Empirical predict at the data only."
+            )
+            raise
+
+    spread_of_part = None if spread is None else lambda part: spread(whole(part))
+    sampled = sampler.means(components.take(moving), in_region, scales.tolist(), spread_of_part)
+    return RegionMass(whole(sampled.means), sampling_method(components), False, sampled.n_points)
+
+
+@dataclass(frozen=True, eq=False)
+class RegionConfusion(Confusion):
+    """Where the label does not depend on the sampled point: mass of each region times law of the label.
+
+    Attributes
+    ----------
+    regions : ndarray of shape (replicates, k, c)
+        Mass of each component in the region where the classifier predicts each class.
+    labels : ndarray of shape (k, c)
+        Law of the label of each component.
+    """
+
+    regions: Floats
+    labels: Floats
+
+    def reduced(self, weights: Floats | None = None) -> Outcome:
+        """Average; under a prior the weight of a component follows the law of its label."""
+        weights, labels = self.weights if weights is None else weights, self.labels
+        if self.class_prior is not None:
+            weights, labels = reweighted(weights, labels, self.class_prior)
+        confusions = joint(self.regions, weights, labels)
+        contributions = (self.regions.mean(axis=0) * (1.0 - labels)).sum(axis=1)
+        return Outcome(error_mass(confusions), confusions, contributions, weights)
+
+    def rows_about(self) -> Floats | None:
+        """Return the mean mass of the regions, unless the law of a label is spread."""
+        return np.asarray(self.regions.mean(axis=0)) if (self.labels.max(axis=1) == 1).all() else None
+
+    def pairs_about(self) -> Floats:
+        """Return law times mass."""
+        return np.asarray(self.labels[:, :, None] * self.regions.mean(axis=0)[:, None, :])
+
+    @property
+    def n_replicates(self) -> int:
+        """Return the number of replicates."""
+        return len(self.regions)
+
+    def in_replicates(self, count: int) -> RegionConfusion:
+        """Return the same masses as `count` replicates."""
+        return replace(self, regions=_blocks(self.regions, count))
+
+
+@dataclass(frozen=True, eq=False)
+class PairConfusion(Confusion):
+    """Where the label depends on the sampled point: mass of each (label, prediction), (replicates, k, c, c)."""
+
+    pairs: Floats
+
+    def reduced(self, weights: Floats | None = None) -> Outcome:
+        """Average; under a prior every pair is multiplied by what its label's class needs."""
+        weights = self.weights if weights is None else weights
+        confusions = np.einsum("k,rkyj->ryj", weights, self.pairs)
+        about = self.pairs.mean(axis=0)
+        if self.class_prior is not None:
+            ratio = prior_ratio(self.class_prior, class_mass(confusions.mean(axis=0)))
+            confusions = replicates_with_prior(confusions, self.class_prior)
+            about = about * ratio[:, None]
+            weights = weights * about.sum(axis=(1, 2))
+        total = about.sum(axis=(1, 2))
+        contributions = np.divide(error_mass(about), total, out=np.zeros_like(total), where=total > 0)
+        return Outcome(error_mass(confusions), confusions, contributions, weights)
+
+    def pairs_about(self) -> Floats:
+        """Return the mean over replicates."""
+        return np.asarray(self.pairs.mean(axis=0))
+
+    @property
+    def n_replicates(self) -> int:
+        """Return the number of replicates."""
+        return len(self.pairs)
+
+    def in_replicates(self, count: int) -> PairConfusion:
+        """Return the same masses as `count` replicates."""
+        return replace(self, pairs=_blocks(self.pairs, count))
+
+
+def reweighted(weights: Floats, law: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Return the mass of each centre and the law of its label where the classes have these probabilities."""
+    weighted = law * weights[:, None]
+    weighted *= prior_ratio(prior, weighted.sum(axis=0))
+    weights = weighted.sum(axis=1)
+    return weights, np.divide(weighted, weights[:, None], out=law.copy(), where=weights[:, None] > 0)
+
+
+def _blocks(values: Floats, count: int) -> Floats:
+    have = len(values)
+    if have == count:
+        return values
+    if have == 1:
+        return np.broadcast_to(values, (count, *values.shape[1:]))
+    if have % count:
+        raise ValueError(f"{have} replicates cannot be averaged to {count}.")
+    return np.asarray(values.reshape(count, have // count, *values.shape[1:]).mean(axis=1))
+
+
+def joint(region_mass: Floats, weights: Floats, label_law: Floats) -> Floats:
+    r"""Return the joint confusion mass :math:`C_{yj} = \sum_i w_i \, \eta_i(y) \, \mu_i(\psi = j)`.
+
+    Parameters
+    ----------
+    region_mass : ndarray of shape (..., k, c)
+        Leading axes may be scales, replicates or posterior draws.
+    weights : ndarray of shape (k,) or (..., k)
+        Mass of each component.
+    label_law : ndarray of shape (k, c) or (..., k, c)
+        Law of the label of each component: one-hot where it is known.
+
+    Returns
+    -------
+    ndarray of shape (..., c, c)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> joint(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5]), np.eye(2)).tolist()
+    [[0.45, 0.05], [0.1, 0.4]]
+    """
+    weighted = label_law * weights[..., None]
+    return np.matmul(weighted.swapaxes(-1, -2), region_mass)
 
 
 def error_mass(confusion: Floats) -> Floats:
@@ -79,30 +493,6 @@ def prior_ratio(prior: Floats, class_masses: Floats) -> Floats:
         )
     wanted = np.broadcast_to(prior, class_masses.shape)
     return np.divide(wanted, class_masses, out=np.zeros_like(class_masses), where=class_masses > 0)
-
-
-def read_prior(prior: Any, classes: Labels) -> Floats:
-    """Return class probabilities in the order of `classes`, or raise."""
-    names = classes.tolist()
-    if isinstance(prior, dict):
-        unknown = [label for label in prior if label not in names]
-        if unknown or len(prior) < len(names):
-            raise ValueError(f"class_prior must name each of {names!r} once; got {list(prior)!r}.")
-        prior = [prior[label] for label in names]
-    try:
-        probabilities = np.asarray(prior, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"class_prior must give one number for each of {names!r}; got {prior!r}.") from error
-    if probabilities.shape != (len(names),):
-        raise ValueError(
-            f"class_prior must give one probability for each of {names!r}; got shape {probabilities.shape}."
-        )
-    if not np.isfinite(probabilities).all() or (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-8:
-        raise ValueError(
-            f"class_prior must hold probabilities that sum to 1; got {probabilities.tolist()}. "
-            "Divide them by their sum."
-        )
-    return probabilities
 
 
 def standard_error(replicates: Floats) -> float:

@@ -68,87 +68,99 @@ class Sampled:
     n_points: int
 
 
-def sampled_means(
-    components: Components,
-    function: PointFunction,
-    *,
-    n_points: int,
-    seed: np.random.SeedSequence,
-    scales: Sequence[float] = (1.0,),
-    n_jobs: int | None = None,
-    tol: float | None = None,
-    spread: Callable[[Floats], float] | None = None,
-    replicates: int = REPLICATES,
-    arrange: bool = True,
-) -> Sampled:
-    r"""Return the mean of a function under every component, once per replicate and scale.
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """How points are sampled from components.
 
-    For scramble r and component i the mean is over a block of b points,
-
-    .. math:: \frac1b \sum_{m=1}^{b} f(c_i + \kappa T_i z_{r, ib+m}),
-
-    where z_r is one long Sobol' sequence (random linear matrix scramble and digital shift) that is dealt to the
-    components in blocks. Each scramble is unbiased and they are independent, so a standard error comes from
-    their spread. Similar components get neighbouring blocks, so that together they are spread evenly too. In more than
-    200 dimensions the points are independent, in pairs of opposite ones.
-
-    Parameters
+    Attributes
     ----------
-    components : Components
-    function : callable
-        Maps points (m, d) and owners (m,) to values (m, q).
-    n_points : int
-        Points per component, in `replicates` scrambles.
     seed : SeedSequence
         Scramble r depends on this and r alone.
-    scales : sequence of float
-        Factors kappa on the components' spread; all use the same standard draws.
+    n_points : int
+        Points per component, in `replicates` scrambles.
+    tol : float, optional
+        Add scrambles until the standard error is at most this.
     n_jobs : int, optional
         Threads; the numbers do not depend on it.
-    tol : float, optional
-        Add scrambles until `spread` of the result is at most this.
-    spread : callable, optional
-        Maps the means so far to a standard error; needed with `tol`.
     replicates : int
         Scrambles to begin with.
     arrange : bool, default True
-        Whether to order the components; False where the caller has put similar ones next to each other.
-
-    Returns
-    -------
-    Sampled
-        A replicate is one scramble, or where `tol` wants many, the mean of as many of them as of any other.
+        Whether to order the components; False where similar ones stand next to each other already.
     """
-    sobol = _has_sobol(components)
-    order, leading = _arrangement(components) if arrange and sobol else (np.arange(len(components)), None)
-    ordered = components.take(order)
-    block = block_size(n_points, replicates, sobol)
 
-    def run(first: int, last: int) -> Floats:
-        values = _replicates(ordered, order, leading, function, range(first, last), block, seed, scales, n_jobs)
-        result = np.empty_like(values)
-        result[:, :, order] = values
-        return result
+    seed: np.random.SeedSequence
+    n_points: int = 64
+    tol: float | None = None
+    n_jobs: int | None = None
+    replicates: int = REPLICATES
+    arrange: bool = True
 
-    means, done = run(0, replicates), replicates
-    while tol is not None and spread is not None and (error := spread(means)) > tol:
-        if done >= MAX_SCRAMBLES:
-            warnings.warn(
-                f"tol={tol} was not reached: the Monte-Carlo standard error is {error:.2g} after "
-                f"{done} scrambles. Raise tol or n_points.",
-                ConvergenceWarning,
-                stacklevel=2,
+    def means(
+        self,
+        components: Components,
+        function: PointFunction,
+        scales: Sequence[float] = (1.0,),
+        spread: Callable[[Floats], float] | None = None,
+    ) -> Sampled:
+        r"""Return the mean of a function under every component, once per replicate and scale.
+
+        For scramble r and component i the mean is over a block of b points,
+
+        .. math:: \frac1b \sum_{m=1}^{b} f(c_i + \kappa T_i z_{r, ib+m}),
+
+        where z_r is one long Sobol' sequence (random linear matrix scramble and digital shift) that is dealt to the
+        components in blocks. Each scramble is unbiased and they are independent, so a standard error comes from
+        their spread. Similar components get neighbouring blocks, so that together they are spread evenly too. In more
+        than 200 dimensions the points are independent, in pairs of opposite ones.
+
+        Parameters
+        ----------
+        components : Components
+        function : callable
+            Maps points (m, d) and owners (m,) to values (m, q).
+        scales : sequence of float
+            Factors kappa on the components' spread; all use the same standard draws.
+        spread : callable, optional
+            Maps the means so far to a standard error, which `tol` is compared with.
+
+        Returns
+        -------
+        Sampled
+            A replicate is one scramble, or where `tol` wants many, the mean of as many of them as of any other.
+        """
+        sobol = _has_sobol(components)
+        order, leading = _arrangement(components) if self.arrange and sobol else (np.arange(len(components)), None)
+        ordered = components.take(order)
+        block = block_size(self.n_points, self.replicates, sobol)
+
+        def run(first: int, last: int) -> Floats:
+            scrambles_to_run = range(first, last)
+            values = _replicates(
+                ordered, order, leading, function, scrambles_to_run, block, self.seed, scales, self.n_jobs
             )
-            break
-        kept = means.shape[1]
-        if kept < MAX_REPLICATES:
-            means = np.concatenate([means, run(done, 2 * done)], axis=1)
-        else:
-            # As many scrambles again, added to the replicates there are: memory stays where it is.
-            more = sum(run(begin, begin + kept) for begin in range(done, 2 * done, kept))
-            means = 0.5 * (means + more * (kept / done))
-        done *= 2
-    return Sampled(means, len(scales) * done * len(components) * block)
+            result = np.empty_like(values)
+            result[:, :, order] = values
+            return result
+
+        means, done = run(0, self.replicates), self.replicates
+        while self.tol is not None and spread is not None and (error := spread(means)) > self.tol:
+            if done >= MAX_SCRAMBLES:
+                warnings.warn(
+                    f"tol={self.tol} was not reached: the Monte-Carlo standard error is {error:.2g} after "
+                    f"{done} scrambles. Raise tol or n_points.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+                break
+            kept = means.shape[1]
+            if kept < MAX_REPLICATES:
+                means = np.concatenate([means, run(done, 2 * done)], axis=1)
+            else:
+                # As many scrambles again, added to the replicates there are: memory stays where it is.
+                more = sum(run(begin, begin + kept) for begin in range(done, 2 * done, kept))
+                means = 0.5 * (means + more * (kept / done))
+            done *= 2
+        return Sampled(means, len(scales) * done * len(components) * block)
 
 
 def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
@@ -175,7 +187,7 @@ def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
         inside = components.centers[members]
         outward = (inside.mean(axis=0) - middle) * per_unit
         position[members] = (inside * per_unit) @ outward
-        along = components.take(members[:1]).in_standard_space(outward * per_unit)
+        along = components.in_standard_space(outward * per_unit)[g]
         if (length := np.linalg.norm(along)) > 0:
             leading[g] = along / length
     return np.lexsort((position, group)), leading

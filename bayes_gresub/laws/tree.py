@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtr
 
-from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.laws.components import Components, Normal
-from bayes_gresub.regions.shapes import Tree
 
 MAX_EVALUATIONS = 20_000_000
 """Components times splits up to which the recursion is run; beyond it sampling is quicker."""
@@ -17,28 +17,59 @@ MAX_EVALUATIONS = 20_000_000
 _CHUNK_ELEMENTS = 2**21
 
 
-def tree_components(components: Components, tree: Tree) -> Components | None:
-    """Return the components in the tree's own space if the recursion applies to them there, else None.
+TREE_METHOD = "recursion down the tree with the normal distribution function"
 
-    It needs normal laws whose coordinates are independent after the steps before the tree.
-    """
-    if not isinstance(components.law, Normal) or len(components) * tree.n_splits > MAX_EVALUATIONS:
-        return None
-    if components.spread.ndim == 3 and len(components.spread) > 1 and len(components.spread) == len(components):
-        # Checking a matrix per component would cost more than it could save.
-        return None
-    inside = tree.before.push_forward(components)
-    if inside.spread.ndim < 3:
-        return inside
-    covariance = inside.covariance_shape()
+
+class AxisTree(Protocol):
+    """A binary tree of axis-parallel splits; at an inner node points with feature <= cutoff go left."""
+
+    @property
+    def feature(self) -> Ints:
+        """Return the feature that each node splits on, below 0 at a leaf."""
+
+    @property
+    def cutoff(self) -> Floats:
+        """Return where each node splits."""
+
+    @property
+    def left(self) -> Ints:
+        """Return the node to the left of each."""
+
+    @property
+    def right(self) -> Ints:
+        """Return the node to the right of each."""
+
+    @property
+    def leaf_class(self) -> Ints:
+        """Return the class of each node."""
+
+    @property
+    def n_splits(self) -> int:
+        """Return the number of inner nodes."""
+
+
+def recursion_applies(components: Components, n_splits: int) -> bool:
+    """Return whether the recursion may apply to components, and would be quicker than sampling them."""
+    if not isinstance(components.law, Normal) or len(components) * n_splits > MAX_EVALUATIONS:
+        return False
+    # Checking a matrix per component would cost more than it could save.
+    matrix_each = components.spread.ndim == 3 and len(components.spread) == len(components) > 1
+    return not matrix_each
+
+
+def with_independent_coordinates(components: Components) -> Components | None:
+    """Return normal components with a deviation per coordinate; None where their coordinates are correlated."""
+    if components.spread.ndim < 3:
+        return components
+    covariance = components.covariance_shape()
     deviation = np.sqrt(np.einsum("gdd->gd", covariance))
     off_diagonal = covariance - np.einsum("gd,de->gde", deviation**2, np.eye(covariance.shape[1]))
     if (np.abs(off_diagonal) > 1e-12 * deviation[:, :, None] * deviation[:, None, :]).any():
         return None
-    return Components(inside.centers, deviation, inside.group, inside.law)
+    return Components(components.centers, deviation, components.group, components.law)
 
 
-def tree_mass(components: Components, tree: Tree, scales: Sequence[float], n_classes: int) -> Floats:
+def tree_mass(components: Components, tree: AxisTree, scales: Sequence[float], n_classes: int) -> Floats:
     r"""Return the mass of each class's leaves, exactly, by recursion down the tree.
 
     A node is a box. Its mass under a Gaussian with independent coordinates is a product over features of
@@ -51,7 +82,7 @@ def tree_mass(components: Components, tree: Tree, scales: Sequence[float], n_cla
     Parameters
     ----------
     components : Components
-        In the tree's own space, as `tree_components` returns them.
+        In the tree's own space, as `with_independent_coordinates` returns them.
 
     Returns
     -------
@@ -66,7 +97,7 @@ def tree_mass(components: Components, tree: Tree, scales: Sequence[float], n_cla
     return result
 
 
-def _descend(components: Components, tree: Tree, scale: float, out: Floats) -> None:
+def _descend(components: Components, tree: AxisTree, scale: float, out: Floats) -> None:
     splits = np.flatnonzero(tree.feature >= 0)
     below = np.empty((len(tree.feature), len(components)))
     below[splits] = _probability_below(components, tree, splits, scale)
@@ -87,7 +118,7 @@ def _descend(components: Components, tree: Tree, scale: float, out: Floats) -> N
         stack.append((int(tree.right[node]), inside - left, {**box, feature: (cut, upper)}))
 
 
-def _probability_below(components: Components, tree: Tree, splits: np.ndarray, scale: float) -> Floats:
+def _probability_below(components: Components, tree: AxisTree, splits: np.ndarray, scale: float) -> Floats:
     """Return P(x_f <= cutoff) for each split and component; coordinates without spread are compared."""
     deviation = scale * components.feature_deviations()[:, tree.feature[splits]][components.group].T
     gap = tree.cutoff[splits][:, None] - components.centers[:, tree.feature[splits]].T

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
-from bayes_gresub.data.arrays import Labels
+from bayes_gresub.data.arrays import Floats, Labels
 from bayes_gresub.data.description import describe
-from bayes_gresub.data.seeds import CHECKS, DRAWS, Seed, child
-from bayes_gresub.data.validation import check_whole
+from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
+from bayes_gresub.data.seeds import CHECKS, CLASSES, DRAWS, POSTERIOR, Seed, child, seed_sequence
+from bayes_gresub.data.validation import check_name, check_whole, warn_user
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import ThisClassifier
@@ -21,22 +23,30 @@ from bayes_gresub.estimate.posterior_draws import PosteriorDraws
 from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, ShortChains
 from bayes_gresub.estimate.text import NO_SPACE
 from bayes_gresub.laws.confusion import error_mass
-from bayes_gresub.laws.denoised_draws import denoised
+from bayes_gresub.laws.denoised_draws import ConfusionDraws, confusion_draws, denoised
+from bayes_gresub.laws.law import Law
+from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures.bayesian_check import check_error
-from bayes_gresub.measures.measure import MeasuredValue, PointFunction
-from bayes_gresub.measures.model_measure import ModelMeasure
-from bayes_gresub.models.check_report import Verdict
-from bayes_gresub.models.class_model import ClassModel
+from bayes_gresub.measures.measure import Measure, MeasuredValue, PointFunction, checked_losses
+from bayes_gresub.models.check_report import CheckReport
+from bayes_gresub.models.class_model import SAMPLERS, ClassModel, ClassPosterior
 from bayes_gresub.models.diagnostics import mcse
 from bayes_gresub.models.exact_moments import conditional_mse
-from bayes_gresub.models.fitted_classes import joint_confusion
+from bayes_gresub.models.fitted_classes import FittedClasses, joint_confusion, sampling_problems
+from bayes_gresub.models.gaussian import GaussianClasses
 from bayes_gresub.models.model_check import check_model
+from bayes_gresub.models.nuts import SamplerSettings, choose_backend
 from bayes_gresub.regions.region import Region, decision_region
 
 _REPLICATES = 8
+_NO_CENTERS = (
+    "a Bayesian measure is a law of its own and cannot be centred at points; got X, y or sample_weight. Fit it to "
+    "these points, or use TestSet for points that the classifier did not see."
+)
+_TUNE = {"nuts": 1000, "gibbs": 200, "conjugate": 0}
 
 
-class Bayesian(ModelMeasure):
+class Bayesian(Measure):
     r"""A posterior over the law of (x, y): the error of a classifier then has a posterior too.
 
     With a model of the class densities, its posterior draws theta_s, and class probabilities pi_s,
@@ -50,13 +60,13 @@ class Bayesian(ModelMeasure):
     every draw. It does not see choices made before X was handed over, such as selected features.
 
     ================  =====================  ===============================================
-    model             prior                  samplers
+    model             prior                  samplers, the default first
     ================  =====================  ===============================================
-    GaussianClasses   hierarchical           "nuts", "gibbs" (the same posterior, quicker)
-    GaussianClasses   NormalInverseWishart   "nuts", "conjugate" (independent exact draws)
+    GaussianClasses   hierarchical           "gibbs", "nuts" (the same posterior, slower)
+    GaussianClasses   NormalInverseWishart   "conjugate" (independent exact draws), "nuts"
     StudentTClasses   hierarchical           "nuts"
     MixtureClasses    hierarchical           "nuts"
-    DiscreteClasses   Dirichlet              "nuts", "conjugate" (independent exact draws)
+    DiscreteClasses   Dirichlet              "conjugate" (independent exact draws), "nuts"
     a function        its own                "nuts"
     ================  =====================  ===============================================
 
@@ -65,13 +75,15 @@ class Bayesian(ModelMeasure):
     model : ClassModel or callable, optional
         `GaussianClasses()` by default. A function `build(X, y)`, with y as codes 0..c-1, must return a `pm.Model`; see
         `PyMCClasses`.
-    sampler : "nuts" (default), "gibbs" or "conjugate"
+    sampler : "auto" (default), "conjugate", "gibbs" or "nuts"
+        "auto" takes the cheapest sampler that gives the model's posterior: conjugate, else Gibbs, else NUTS. The
+        estimate names the one that was used.
     draws, chains : int, default 1000 and 4
         Draws per chain, and chains.
     tune : int, optional
         Draws thrown away at the start of each chain: 1000 for NUTS, 200 for Gibbs by default.
     backend : "nutpie" or "pymc", optional
-        What runs NUTS; nutpie where it is installed.
+        What runs NUTS; by default nutpie if it is installed. Other samplers do not use it.
     n_points : int, default 64
         Points per class and draw where the mass is sampled.
     class_concentration : float or array-like of shape (c,), default 1.0
@@ -86,6 +98,11 @@ class Bayesian(ModelMeasure):
         Whether the sampler shows a progress bar; by default not.
     random_state : int, SeedSequence or None
 
+    Attributes
+    ----------
+    sampler_ : str
+        The sampler that was used.
+
     References
     ----------
     Dalton & Dougherty, Bayesian minimum mean-square error estimation for classification error, Parts I and II, IEEE
@@ -97,17 +114,24 @@ class Bayesian(ModelMeasure):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import SVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> measure = bg.Bayesian(bg.GaussianClasses(), sampler="gibbs", draws=250, random_state=0).fit(X, y)
+    >>> measure = bg.Bayesian(bg.GaussianClasses(), draws=250, random_state=0).fit(X, y)
+    >>> measure.sampler_
+    'gibbs'
     >>> estimate = measure.error(SVC().fit(X, y))
     >>> 0.03 < estimate.value < 0.06, estimate.probability_below(0.1) > 0.9
     (True, True)
     """
 
+    has_draws = True
+    is_centred = False
+    # The law is smooth in x, so points that it is asked about are not those of the sample.
+    moves_points = True
+
     def __init__(
         self,
         model: ClassModel | Callable[..., Any] | None = None,
         *,
-        sampler: str = "nuts",
+        sampler: str = "auto",
         draws: int = 1000,
         tune: int | None = None,
         chains: int = 4,
@@ -134,6 +158,82 @@ class Bayesian(ModelMeasure):
         self.progress = progress
         self.random_state = random_state
 
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Sample the posterior; sampling problems warn. `sample_weight` is refused: a likelihood counts points."""
+        if sample_weight is not None:
+            raise ValueError(
+                "a Bayesian measure takes no sample_weight: its likelihood counts points. Give class_prior for other "
+                "class probabilities, or use a measure without a model."
+            )
+        super().fit(X, y)
+        self._warn()
+        return self
+
+    def fit_many(
+        self, samples: Sequence[tuple[ArrayLike, ArrayLike]], random_states: Sequence[Seed] | None = None
+    ) -> list[Self]:
+        """Return a fitted copy for each of several samples; the numbers are those of fitting them one by one.
+
+        Gibbs chains of all samples run side by side, several times quicker than one after the other; memory grows with
+        the number of samples. All must have as many features and classes.
+
+        Parameters
+        ----------
+        samples : sequence of pairs (X, y)
+        random_states : sequence of int or SeedSequence, optional
+            One per sample; by default each has the measure's own.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayes_gresub as bg
+        >>> population = bg.datasets.Gaussian(np.array([[0.0, 0.0], [2.0, 0.0]]), np.eye(2))
+        >>> samples = [population.sample(30, random_state=r) for r in range(3)]
+        >>> fitted = bg.Bayesian(sampler="gibbs", draws=200).fit_many(samples, random_states=[0, 1, 2])
+        >>> len(fitted), fitted[0].posterior_.draws.shape
+        (3, (4, 200))
+        """
+        states = [self.random_state] * len(samples) if random_states is None else list(random_states)
+        if len(states) != len(samples):
+            raise ValueError(f"random_states must have one for each of {len(samples)} samples; got {len(states)}.")
+        if not samples:
+            return []
+        copies: list[Self] = [clone(self).set_params(random_state=state) for state in states]
+        read = []
+        for (X, y), copy in zip(samples, copies, strict=True):
+            copy._check_parameters()
+            read.append(read_sample(X, y))
+            if copy.class_prior is not None:
+                read_class_prior(copy.class_prior, read[-1].classes)
+        shapes = {(sample.features.shape[1], len(sample.classes)) for sample in read}
+        if len(shapes) != 1:
+            raise ValueError(
+                f"samples must have as many features and classes each; got (features, classes) {sorted(shapes)}."
+            )
+        for copy, sample in zip(copies, read, strict=True):
+            copy.sampler_ = copy._choose_sampler()
+            copy._check_sample(sample)
+        seeds = [seed_sequence(state) for state in states]
+        children = [child(seed, POSTERIOR) for seed in seeds]
+        found = copies[0]._model().learn_many(read, copies[0].sampler_, copies[0]._settings(), children)
+        for copy, sample, posterior, seed in zip(copies, read, found, seeds, strict=True):
+            copy._keep(sample, posterior, seed)
+            copy._remember(sample)
+            copy._warn()
+        return copies
+
+    def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
+        """Return all posterior draws as one law, with weights of shape (draws, k); it is centred at no points."""
+        if at is not None and at is not self.training_sample:
+            raise ValueError(_NO_CENTERS)
+        classes = self._fitted()
+        return next(classes.draws.laws(classes.flat_probabilities, at_once=True))
+
+    def law_draws(self, seed: np.random.SeedSequence | None = None) -> Iterator[Law]:
+        """Yield the posterior draws of the law in blocks."""
+        classes = self._fitted()
+        return classes.draws.laws(classes.flat_probabilities)
+
     def error(
         self,
         classifier: Any,
@@ -156,21 +256,18 @@ class Bayesian(ModelMeasure):
         started = perf_counter()
         fitted = self._fitted()
         if X is not None or y is not None or sample_weight is not None:
-            raise ValueError(
-                "a Bayesian measure is a law of its own and cannot be centred at points; got X, y or sample_weight. "
-                "Fit it to these points, or use TestSet for points that the classifier did not see."
-            )
-        seed = self._seed(random_state)
-        region = self._region(classifier, seed)
-        mass = fitted.draws.region_mass(region, self.n_points, seed, self.n_jobs)
-        raw = mass.values.mean(axis=0)
-        rows = raw if len(mass.values) == 1 else denoised(mass.values)
-        probabilities = fitted.probabilities.reshape(-1, len(self.classes_))
-        confusions = joint_confusion(rows, probabilities, region.n_classes)
+            raise ValueError(_NO_CENTERS)
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
+        region = decision_region(classifier, self.training_sample, seed)
+        mass = self._confusion_draws(region, seed)
+        halves = fitted.given_class(mass.halves)
+        confusions = mass.halves[0]
+        if not mass.exact:
+            confusions = joint_confusion(denoised(halves), fitted.flat_probabilities, region.n_classes)
         moments = fitted.moments(region)
         chains = fitted.draws.shape
         mean = confusions.mean(axis=0)[None] if moments is None else moments.confusion[None]
-        noise = float(mcse(error_mass(joint_confusion(raw, probabilities, region.n_classes)).reshape(chains)))
+        noise = float(mcse(error_mass(mass.halves.mean(axis=0)).reshape(chains)))
         how = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
         return ErrorEstimate(
             classes=region.classes,
@@ -180,8 +277,8 @@ class Bayesian(ModelMeasure):
                 method=how if moments is None else f"posterior mean in closed form; {how}",
                 exact=moments is not None,
                 space=NO_SPACE,
-                n_predicted=len(self._fitted_sample().features) + mass.n_predicted,
-                n_replicates=len(mass.values),
+                n_predicted=len(self.training_sample.features) + mass.n_predicted,
+                n_replicates=len(mass.halves),
                 seconds=perf_counter() - started,
             ),
             replicate_values=error_mass(mean),
@@ -191,7 +288,7 @@ class Bayesian(ModelMeasure):
                 confusions,
                 std_error=noise if moments is None and np.isfinite(noise) else None,
                 exact_sd=None if moments is None else float(np.sqrt(moments.variance)),
-                source=replace(fitted, halves=mass.values if len(mass.values) > 1 else None),
+                source=replace(fitted, halves=None if mass.exact else halves),
             ),
             missing=Missing(
                 value=None if fitted.prior_known else ClassProbabilitiesUnknown(),
@@ -199,8 +296,12 @@ class Bayesian(ModelMeasure):
             ),
         )
 
-    def check(self, classifier: Any = None, *, random_state: Seed = None) -> Verdict:
-        """Return what speaks against the model, and with a classifier, against the estimate of its error.
+    def errors_at_scales(self, classifier: Any, scales: Sequence[float], *args: Any, **kwargs: Any) -> Any:
+        """Raise: class densities have no widths."""
+        raise ValueError("a Bayesian measure has no kernel widths to scale; use Bolstered or BolsteredPosterior.")
+
+    def check(self, classifier: Any = None, *, random_state: Seed = None) -> CheckReport:
+        """Return signs that the model is wrong, and with a classifier, that the estimate of its error is.
 
         Of the model: do the chains agree; does each class look like the model (Henze-Zirkler and univariate tests on
         features, principal axes and the direction between classes; 5% false alarms over all of them) and what would
@@ -214,12 +315,12 @@ class Bayesian(ModelMeasure):
             For simulated data sets; overrides the measure's own.
         """
         fitted = self._fitted()
-        seed = child(self._seed(random_state), CHECKS)
+        seed = child(seed_sequence(self.random_state if random_state is None else random_state), CHECKS)
         findings = check_model(fitted, seed)
         if classifier is not None:
             estimate = self.error(classifier, random_state=random_state)
             findings += check_error(self, classifier, estimate, child(seed, 2))
-        return Verdict(tuple(findings))
+        return CheckReport(tuple(findings))
 
     def mse(self, estimate: ErrorEstimate | float, classifier: Any) -> float:
         r"""Return the mean-square error of an estimate of this classifier's error, given the sample.
@@ -255,40 +356,135 @@ class Bayesian(ModelMeasure):
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
         """Draw n independent pairs (x, y) from the posterior predictive law: a draw of the parameters, then a pair."""
         fitted = self._fitted()
-        check_whole(n, "n", 1)
-        rng = np.random.default_rng(child(self._seed(random_state), DRAWS))
-        total = int(np.prod(fitted.draws.shape))
-        self._need_probabilities()
-        points, codes = fitted.pairs(rng.integers(total, size=int(n)), rng)
-        form = self._fitted_sample().format
-        return form.restore(points, form.feature_names), self.classes_[codes]
+        size = check_whole(n, "n", 1)
+        self._need_class_probabilities()
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
+        rng = np.random.default_rng(child(seed, DRAWS))
+        points, codes = fitted.pairs(rng.integers(fitted.n_draws, size=size), rng)
+        return self._restored(points), self.classes_[codes]
 
     def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
         """Return the posterior predictive mean of `loss(X, y)`, from eight pairs for every posterior draw."""
         fitted = self._fitted()
-        seed = child(self._seed(random_state), DRAWS)
-        form = self._fitted_sample().format
-        total = int(np.prod(fitted.draws.shape))
-        self._need_probabilities()
-        values = np.zeros(total)
+        self._need_class_probabilities()
+        seed = child(seed_sequence(self.random_state if random_state is None else random_state), DRAWS)
+        values = np.zeros(fitted.n_draws)
         for r in range(_REPLICATES):
-            points, codes = fitted.pairs(np.arange(total), np.random.default_rng(child(seed, r)))
-            found = np.asarray(loss(form.restore(points, form.feature_names), self.classes_[codes]), dtype=float)
-            if found.shape != (total,) or not np.isfinite(found).all():
-                raise ValueError(
-                    f"loss(X, y) must return one finite number per point; got shape {found.shape} for {total} points"
-                    f"{'' if np.isfinite(found).all() else ', some of them not finite'}."
-                )
-            values += found / _REPLICATES
+            points, codes = fitted.pairs(np.arange(fitted.n_draws), np.random.default_rng(child(seed, r)))
+            values += checked_losses(loss, self._restored(points), self.classes_[codes]) / _REPLICATES
         return MeasuredValue(float(values.mean()), float(mcse(values.reshape(fitted.draws.shape))))
 
-    def _region(self, classifier: Any, seed: np.random.SeedSequence) -> Region:
-        sample = self._fitted_sample()
-        return decision_region(classifier, self.classes_, sample.format, sample.features, seed)[0]
+    def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
+        self.sampler_ = self._choose_sampler()
+        self._check_sample(sample)
+        posterior = self._model().learn(sample, self.sampler_, self._settings(), child(seed, POSTERIOR))
+        self._keep(sample, posterior, seed)
 
-    def _need_probabilities(self) -> None:
-        if not self._fitted().prior_known:
+    def _confusion_draws(self, region: Region, seed: np.random.SeedSequence) -> ConfusionDraws:
+        """Return the confusion mass of all posterior draws, exact or in two halves with independent noise."""
+        draws = self._fitted().draws
+        # Half of the points for each half, in one scramble; draws of one class stand together already.
+        sampler = Sampler(seed, -(-self.n_points // 2), n_jobs=self.n_jobs, replicates=1, arrange=False)
+        labels, n_predicted = draws.center_labels(region)
+        blocks = [confusion_draws(law, region, sampler, labels) for law in self.law_draws()]
+        n_predicted += sum(block.n_predicted for block in blocks)
+        halves = np.concatenate([block.halves for block in blocks], axis=1)
+        return ConfusionDraws(halves, blocks[0].method, blocks[0].exact, n_predicted)
+
+    def _choose_sampler(self) -> str:
+        """Return the sampler, with "auto" the cheapest one that gives the model's posterior."""
+        return self._model().cheapest_sampler() if self.sampler == "auto" else self.sampler
+
+    def _check_sample(self, data: Sample) -> None:
+        """Raise where the model cannot learn from a sample."""
+        model = self._model()
+        empty = [label for label, count in zip(data.classes.tolist(), data.counts, strict=True) if not count]
+        if empty:
+            raise ValueError(f"a model of the classes needs points of each; got none of {empty}. Fit with all classes.")
+        if np.shape(self.class_concentration) not in ((), (data.n_classes,)):
             raise ValueError(
-                "pairs (x, y) need the class probabilities, which sampling='separate' does not learn. Give class_prior "
-                "to the measure."
+                f"class_concentration must be a number or one for each of {data.n_classes} classes; "
+                f"got shape {np.shape(self.class_concentration)}."
             )
+        model.check(data, self.sampler_)
+        if self.sampler_ not in model.samplers:
+            raise ValueError(
+                f"sampler must be one of {', '.join(map(repr, model.samplers))} for {type(model).__name__}; "
+                f"got {self.sampler_!r}."
+            )
+
+    def _settings(self) -> SamplerSettings:
+        tune = _TUNE[self.sampler_] if self.tune is None else self.tune
+        return SamplerSettings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
+
+    def _keep(self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
+        # A copy: parameters set after fit are for the next one.
+        model = clone(self._model())
+        probabilities, alpha = self._class_probabilities(data, posterior, child(seed, CLASSES))
+        self.posterior_ = posterior
+        self._classes = FittedClasses(
+            posterior=posterior,
+            model=model,
+            data=data,
+            probabilities=probabilities,
+            concentration=alpha,
+            prior_known=self.sampling == "mixture" or self.class_prior is not None,
+            attrs={
+                "model": describe(model),
+                "sampler": self.sampler_,
+                "backend": choose_backend(self.backend) if self.sampler_ == "nuts" else "",
+                "seed": str(seed.entropy),
+            },
+        )
+
+    def _class_probabilities(
+        self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence
+    ) -> tuple[Floats, Floats | None]:
+        """Return class probabilities of every draw, and the concentration of their posterior where they are learned."""
+        c, shape = data.n_classes, posterior.draws.shape
+        if self.class_prior is not None:
+            return np.broadcast_to(read_class_prior(self.class_prior, data.classes), (*shape, c)), None
+        if self.sampling == "separate":
+            return np.broadcast_to(data.counts / data.counts.sum(), (*shape, c)), None
+        if posterior.class_probabilities is not None:
+            return posterior.class_probabilities, None
+        alpha = np.broadcast_to(np.asarray(self.class_concentration, dtype=float), c) + data.counts.astype(float)
+        return np.random.default_rng(seed).dirichlet(alpha, size=shape), alpha
+
+    def _model(self) -> ClassModel:
+        if self.model is None:
+            return GaussianClasses()
+        if isinstance(self.model, ClassModel):
+            return self.model
+        if isinstance(self.model, type) or not callable(self.model):
+            raise TypeError(
+                f"model must be a class model such as GaussianClasses() or a function that builds a pm.Model; "
+                f"got {self.model!r}."
+            )
+        from bayes_gresub.models.user_model import PyMCClasses
+
+        return PyMCClasses(self.model)
+
+    def _warn(self) -> None:
+        for problem in sampling_problems(self._classes):
+            warn_user(problem)
+
+    def _fitted(self) -> FittedClasses:
+        if not hasattr(self, "_classes"):
+            self.training_sample  # noqa: B018 - raises
+        return self._classes
+
+    def _check_parameters(self) -> None:
+        check_whole(self.n_points, "n_points", 2)
+        super()._check_parameters()
+        check_name(self.sampler, ("auto", *SAMPLERS), "sampler")
+        check_whole(self.draws, "draws", 10)
+        check_whole(self.chains, "chains", 1)
+        if self.tune is not None:
+            check_whole(self.tune, "tune", 0)
+        concentration = np.asarray(self.class_concentration)
+        if concentration.dtype.kind not in "iuf" or not (np.isfinite(concentration) & (concentration > 0)).all():
+            raise ValueError(f"class_concentration must hold numbers above 0; got {self.class_concentration!r}.")
+        self._model()
+        if self.backend is not None or self._choose_sampler() == "nuts":
+            choose_backend(self.backend)

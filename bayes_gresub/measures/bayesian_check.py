@@ -16,10 +16,7 @@ from bayes_gresub.measures.bolstered import Bolstered
 from bayes_gresub.measures.bolstered_posterior import BolsteredPosterior
 from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.diagnostics import ess, rhat
-from bayes_gresub.models.discrete import DiscreteClasses
 from bayes_gresub.models.fitted_classes import HIGHEST_RHAT, LEAST_ESS
-from bayes_gresub.models.gaussian import GaussianClasses
-from bayes_gresub.models.priors import Hierarchical, NormalInverseWishart, read_prior
 from bayes_gresub.posteriors import KNN
 
 if TYPE_CHECKING:
@@ -39,18 +36,18 @@ _MOST_GAP = 2.5
 def check_error(
     measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence
 ) -> list[Finding]:
-    """Return what is found about the error of this classifier."""
+    """Return the findings about the error of this classifier."""
     with warnings.catch_warnings():
-        # Of other priors and of rivals; the measure's own were given when it was fitted.
+        # Those of other priors and of rivals; the measure's own were given when it was fitted.
         warnings.simplefilter("ignore", UserWarning)
         return [
-            _convergence(measure, estimate),
-            _sensitivity(measure, classifier, estimate, seed),
-            _gap(measure, classifier, estimate, seed),
+            _check_convergence(measure, estimate),
+            _check_sensitivity(measure, classifier, estimate, seed),
+            _check_gap(measure, classifier, estimate, seed),
         ]
 
 
-def _overall(estimate: ErrorEstimate) -> Floats:
+def _overall_draws(estimate: ErrorEstimate) -> Floats:
     """Return draws of the error; without class probabilities, those of the mean class error."""
     if estimate.prior_known and estimate.draws is not None:
         return estimate.draws
@@ -59,88 +56,79 @@ def _overall(estimate: ErrorEstimate) -> Floats:
     return np.asarray(np.nanmean(class_errors(estimate.confusion_draws), axis=1))
 
 
-def _convergence(measure: Bayesian, estimate: ErrorEstimate) -> Finding:
-    draws = _overall(estimate).reshape(measure.posterior_.draws.shape)
+def _check_convergence(measure: Bayesian, estimate: ErrorEstimate) -> Finding:
+    draws = _overall_draws(estimate).reshape(measure.posterior_.draws.shape)
     numbers = {"rhat": float(rhat(draws)), "ess": float(ess(draws)), "sd": float(draws.std())}
     numbers["mcse"] = numbers["sd"] / float(np.sqrt(numbers["ess"]))
-    said = f"R-hat {numbers['rhat']:.3f}, {numbers['ess']:.0f} effective draws, Monte-Carlo error {numbers['mcse']:.2g}"
+    values = (
+        f"R-hat {numbers['rhat']:.3f}, {numbers['ess']:.0f} effective draws, Monte-Carlo error {numbers['mcse']:.2g}"
+    )
     disagree, few = numbers["rhat"] > HIGHEST_RHAT, numbers["ess"] < LEAST_ESS
     if disagree:
-        sentence = f"The chains do not agree on the error ({said}). Raise tune and draws."
+        sentence = f"The chains do not agree on the error ({values}). Raise tune and draws."
     elif few:
-        sentence = f"The draws of the error are few ({said}): interval ends are unsure. Raise draws."
+        sentence = f"The draws of the error are few ({values}): interval ends are unsure. Raise draws."
     else:
-        sentence = f"The chains agree on the error ({said})."
+        sentence = f"The chains agree on the error ({values})."
     return Finding("error", disagree or few, sentence, numbers)
 
 
-def _sensitivity(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence) -> Finding:
-    draws = _overall(estimate)
+def _check_sensitivity(
+    measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence
+) -> Finding:
+    draws = _overall_draws(estimate)
     mean, sd = float(draws.mean()), float(draws.std())
     shifted: list[float] = []
     for factor in (1 / _FACTOR, _FACTOR):
         weights = measure.posterior_.strength_weights(factor)
         if weights is not None:
             if 1.0 / float((weights**2).sum()) < _LEAST_WEIGHT_ESS:
-                return Finding("sensitivity", True, "The prior strength rules the posterior: draws cannot tell.")
+                return Finding(
+                    "sensitivity",
+                    True,
+                    "The prior strength rules the posterior, so draws under it cannot show another.",
+                )
             shifted.append(float(weights @ draws))
             continue
-        other = _with_strength(measure, factor)
-        if other is None:
+        model = measure._fitted().model.with_strength_times(factor)
+        if model is None:
             return Finding("sensitivity", False, "This model has no prior strength to change.")
-        sample = measure._fitted_sample()
-        again = other.fit_part(sample, False, child(seed, 0))
-        shifted.append(float(_overall(again.error(classifier, random_state=child(seed, 1))).mean()))
+        rival = clone(measure).set_params(model=model, sampler="auto", random_state=0)
+        refitted = rival.fit_sample(measure.training_sample, child(seed, 0))
+        shifted.append(float(_overall_draws(refitted.error(classifier, random_state=child(seed, 1))).mean()))
     numbers = {
         "half": shifted[0],
         "double": shifted[1],
         "shift_in_sd": max(abs(s - mean) for s in shifted) / max(sd, 1e-12),
     }
-    what = "an error" if estimate.prior_known else "a mean class error"
-    said = f"half the strength gives {what} of {shifted[0]:.3f}, twice {shifted[1]:.3f}, instead of {mean:.3f}"
+    quantity = "an error" if estimate.prior_known else "a mean class error"
+    shift = f"half the strength gives {quantity} of {shifted[0]:.3f}, twice {shifted[1]:.3f}, instead of {mean:.3f}"
     if numbers["shift_in_sd"] > _MOST_SHIFT:
-        sentence = f"The prior matters: {said}. Say why its strength is right, or report the range."
+        sentence = f"The prior matters: {shift}. Give a reason for its strength, or report the range."
         return Finding("sensitivity", True, sentence, numbers)
-    return Finding("sensitivity", False, f"The prior strength matters little: {said}.", numbers)
+    return Finding("sensitivity", False, f"The prior strength matters little: {shift}.", numbers)
 
 
-def _with_strength(measure: Bayesian, factor: float) -> Bayesian | None:
-    """Return an unfitted copy with a fixed prior of another strength, drawn from exactly; None where there is none."""
-    model = measure._fitted().model
-    if isinstance(model, DiscreteClasses):
-        stronger = DiscreteClasses(model.concentration * factor, model.levels)
-        return clone(measure).set_params(model=stronger, sampler="conjugate", random_state=0)
-    if not isinstance(model, GaussianClasses):
-        return None
-    prior = read_prior(model.prior)
-    if isinstance(prior, Hierarchical):
-        return None
-    priors = [prior] if isinstance(prior, NormalInverseWishart) else list(prior)
-    scaled = [NormalInverseWishart(one.mean, one.strength * factor, one.dof, one.scale) for one in priors]
-    changed = GaussianClasses(model.covariance, prior=scaled[0] if isinstance(prior, NormalInverseWishart) else scaled)
-    return clone(measure).set_params(model=changed, sampler="conjugate", random_state=0)
-
-
-def _gap(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence) -> Finding:
+def _check_gap(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed: np.random.SeedSequence) -> Finding:
     if not estimate.prior_known:
         return Finding("model-free", False, "Without class probabilities there is no overall error to compare.")
-    sample = measure._fitted_sample()
+    sample = measure.training_sample
     given = {"sampling": measure.sampling, "class_prior": measure.class_prior}
     # The first tends to be low for classifiers that follow single points, the second high.
     rivals = [BolsteredPosterior(posterior=KNN(3), **given), Bolstered(semi=True, **given)]
     values = []
     for number, rival in enumerate(rivals):
-        fitted = rival.fit_part(sample, False, child(seed, 2, number))
+        fitted = rival.fit_sample(sample, child(seed, 2, number))
         values.append(fitted.error(classifier, random_state=child(seed, 3, number)).value)
-    own, sd = estimate.value, float(_overall(estimate).std())
-    gap = own - float(np.clip(own, min(values), max(values)))
+    value, sd = estimate.value, float(_overall_draws(estimate).std())
+    gap = value - float(np.clip(value, min(values), max(values)))
     allowed = _MOST_GAP * float(np.hypot(sd, _RIVAL_ERROR))
-    numbers = {"model": own, "posterior_probability": values[0], "semi_bolstered": values[1], "gap": gap}
-    said = (
-        f"the model says {own:.3f}; without a model bolstered posterior probability says {values[0]:.3f}, "
+    numbers = {"model": value, "posterior_probability": values[0], "semi_bolstered": values[1], "gap": gap}
+    comparison = (
+        f"the model gives {value:.3f}; without a model bolstered posterior probability gives {values[0]:.3f}, "
         f"semi-bolstering {values[1]:.3f}"
     )
     if abs(gap) > allowed:
-        sentence = f"The model and the points disagree: {said}. Trust neither before the fit is understood."
+        sentence = f"The model and the points disagree: {comparison}. Trust neither before the fit is understood."
         return Finding("model-free", True, sentence, numbers | {"allowed": allowed})
-    return Finding("model-free", False, f"Estimates without a model do not contradict: {said}.", numbers)
+    return Finding("model-free", False, f"Estimates without a model do not contradict: {comparison}.", numbers)

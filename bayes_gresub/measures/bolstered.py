@@ -2,63 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed
-from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.kernels import Kernel, SphericalGaussian
 from bayes_gresub.laws.components import Components
-from bayes_gresub.measures.parts import Centers
-from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.laws.law import Law
+from bayes_gresub.measures.measure import Measure
+from bayes_gresub.regions.region import Region
 
 
-class KernelMeasure(SmoothedMeasure):
-    """A smoothed measure with a kernel on x, whose widths can be scaled together."""
+class KernelMeasure(Measure):
+    """A measure with a kernel about every point, whose widths can be scaled together."""
 
     kernel_: Kernel
     bounds: Any
+    moves_points = True
     least_per_class = 2
 
-    def errors_at_scales(
-        self,
-        classifier: Any,
-        scales: Sequence[float],
-        X: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        random_state: Seed = None,
-    ) -> list[ErrorEstimate]:
-        """Return the error with all widths multiplied by each of `scales`, from one set of standard draws.
+    def _kernels(self, at: Sample) -> Components:
+        """Return the kernels about points, clipped to the bounds."""
+        components = self.kernel_.components(at.features, at.codes, at is self._sample)
+        return components if self.bounds is None else replace(components, bounds=self._limits(at.features))
 
-        The other parameters are those of `error`; each estimate counts the points and seconds of all scales together.
-        """
-        try:
-            factors = np.asarray(scales, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"scales must be a sequence of numbers; got {scales!r}.") from error
-        if factors.ndim != 1 or not len(factors) or not np.isfinite(factors).all() or (factors < 0).any():
-            raise ValueError(f"scales must be a sequence of finite numbers of at least 0; got {scales!r}.")
-        return self._errors(classifier, factors.tolist(), X, y, sample_weight, random_state)
-
-    def _kernels(self, centers: Centers) -> Components:
-        """Return the kernels about centres, clipped to the bounds."""
-        components = self.kernel_.components(centers.features, self._codes(centers), centers.are_training)
-        limits = self._limits(centers.features)
-        return components if limits is None else replace(components, bounds=limits)
-
-    def _limits(self, features: Floats) -> tuple[Floats, Floats] | None:
+    def _limits(self, features: Floats) -> tuple[Floats, Floats]:
         """Return the least and greatest value of each feature, within which the features must lie."""
-        if self.bounds is None:
-            return None
         try:
             low, high = (np.asarray(one, dtype=float) for one in self.bounds)
             limits = [np.broadcast_to(one.ravel() if one.ndim else one, features.shape[1]) for one in (low, high)]
@@ -153,28 +126,23 @@ class Bolstered(KernelMeasure):
         self.class_prior = class_prior
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.semi, bool | np.bool_):
-            raise ValueError(f"semi must be True or False; got {self.semi!r}.")
-
-    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        self._limits(sample.features)
+    def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
+        if self.bounds is not None:
+            self._limits(sample.features)
         self.kernel_ = fitted_kernel(self.kernel, sample, seed)
 
-    def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
-        components = self._kernels(centers)
-        return components.stilled(~correct) if self.semi and correct is not None else components
-
-    def _check_question(self, what: str, classifier: Any) -> None:
-        if self.semi and classifier is None:
-            raise ValueError(
-                f"a semi-bolstered measure depends on the classifier; {what} needs it. Pass classifier=..., or use "
-                "semi=False."
-            )
-
-    def _describe(self) -> tuple[str, str]:
-        return describe(self, kernel=self.kernel_), self.kernel_.space
+    def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
+        """Return kernels about the points, with their labels; semi-bolstering needs the region."""
+        at = self.training_sample if at is None else at
+        components = self._kernels(at)
+        if self.semi:
+            if region is None:
+                raise ValueError(
+                    "a semi-bolstered measure depends on the classifier: its law at misclassified points is not "
+                    "smoothed. Pass classifier=..., or use semi=False."
+                )
+            components = components.stilled(region.center_labels != at.codes)
+        return Law(components, at.weights, np.eye(len(self.classes_))[at.codes], self._prior)
 
 
 def fitted_kernel(kernel: Kernel | None, sample: Sample, seed: np.random.SeedSequence) -> Kernel:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed
-from bayes_gresub.estimate.text import NO_SPACE
 from bayes_gresub.laws.components import Components
-from bayes_gresub.measures.parts import Centers
-from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.laws.law import Law
+from bayes_gresub.measures.measure import Measure
+from bayes_gresub.regions.region import Region
 
 
-class Empirical(SmoothedMeasure):
+class Empirical(Measure):
     r"""Mass 1/n at every training point: plain resubstitution, the share of training points misclassified.
 
     .. math:: \hat\varepsilon = \frac1n \sum_i I(\psi(X_i) \ne Y_i)
@@ -41,21 +40,16 @@ class Empirical(SmoothedMeasure):
     0.5
     """
 
-    n_points = 1
-    tol = None
-    n_jobs = None
-    _moves = False
-
     def __init__(self, *, sampling: str = "mixture", class_prior: Any = None, random_state: Seed = None) -> None:
         self.sampling = sampling
         self.class_prior = class_prior
         self.random_state = random_state
 
-    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+    def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
         """Learn nothing: the measure is the sample."""
 
-    def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
-        return Components.points(centers.features)
-
-    def _describe(self) -> tuple[str, str]:
-        return "Empirical()", NO_SPACE
+    def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
+        """Return the points with their labels."""
+        at = self.training_sample if at is None else at
+        labels = np.eye(len(self.classes_))[at.codes]
+        return Law(Components.points(at.features), at.weights, labels, self._prior)

@@ -1,23 +1,42 @@
-"""The measure interface: fit on a sample, then the error of any classifier under the fitted law."""
+"""The measure interface: a law on (x, y) learned from a sample, and the error that it gives to any classifier."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from bayes_gresub.data.arrays import Floats, Labels
-from bayes_gresub.data.sample import Sample, read_sample
-from bayes_gresub.data.seeds import Seed, seed_sequence
-from bayes_gresub.data.validation import check_sampling, check_seed
+from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
+from bayes_gresub.data.seeds import DRAWS, Seed, child, seed_sequence
+from bayes_gresub.data.validation import check_settings, check_whole
+from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.laws.confusion import read_prior
+from bayes_gresub.estimate.estimands import ThisClassifier
+from bayes_gresub.estimate.intervals import NoInterval
+from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.reasons import (
+    ClassProbabilitiesUnknown,
+    IndependenceUnknown,
+    Missing,
+    TrainedOnThesePoints,
+)
+from bayes_gresub.estimate.text import NO_SPACE
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.confusion import Confusion, confusions_at_scales, standard_error
+from bayes_gresub.laws.law import Law
+from bayes_gresub.laws.sampling import Sampler
+from bayes_gresub.regions.region import Region, decision_region
+
+NOT_FITTED = "this %(name)s is not fitted; call fit(X, y) first."
 
 PointFunction = Callable[[Any, Labels], ArrayLike]
 
@@ -34,15 +53,35 @@ class MeasuredValue:
 
 
 class Measure(BaseEstimator, ABC):
-    """A law on (x, y) learned from a sample.
+    r"""A law on (x, y) learned from a sample.
 
-    A measure sees the sample it is fitted to and the classifier it judges, and nothing that was decided before:
-    features selected or parameters tuned on the same data make every measure too optimistic.
+    .. math:: \hat\nu = \sum_i w_i \, \mu_i(dx) \, \eta_i(dy \mid x)
+
+    A measure learns from a sample (`_fit`) and returns the law that it is, centred at given points (`law`); everything
+    else is written here, on that law. It sees the sample that it is fitted to and the classifier that it judges, and
+    nothing that was decided before: features selected or parameters tuned on the same data make every measure too
+    optimistic.
     """
 
     sampling: str
     class_prior: Any
     random_state: Seed
+    n_points: int = 1
+    tol: float | None = None
+    n_jobs: int | None = None
+    semi: bool = False
+
+    moves_points = False
+    """Whether the law on x is more than the points themselves, so that a classifier is needed elsewhere too."""
+
+    needs_labels = True
+    """Whether points that the law is centred at must come with labels."""
+
+    least_per_class = 1
+    """Different points of each class that the measure needs to learn."""
+
+    is_centred = True
+    """Whether the law can be centred at points other than those of the sample, as resampling needs."""
 
     has_draws = False
     """Whether `error` gives posterior draws, the same ones for every classifier."""
@@ -67,23 +106,42 @@ class Measure(BaseEstimator, ABC):
         self
         """
         self._check_parameters()
-        sample = read_sample(X, y, sample_weight)
-        if self.class_prior is not None:
-            read_prior(self.class_prior, sample.classes)
-        return self.fit_part(sample, sample_weight is not None, seed_sequence(self.random_state))
+        return self.fit_sample(read_sample(X, y, sample_weight), seed_sequence(self.random_state))
 
-    def fit_part(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Self:
+    def fit_sample(self, sample: Sample, seed: np.random.SeedSequence) -> Self:
         """Learn the measure from a validated sample, or a part of one, which may then lack some of its classes."""
-        self._learn(sample, weighted, seed)
+        if self.class_prior is not None:
+            read_class_prior(self.class_prior, sample.classes)
+        self._fit(sample, seed)
         self._remember(sample)
         return self
 
     def _remember(self, sample: Sample) -> None:
+        self._sample = sample
+        self._prior = None if self.class_prior is None else read_class_prior(self.class_prior, sample.classes)
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
-        self._sample = sample
 
     @abstractmethod
+    def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
+        """Learn what the law needs; a fit that fails leaves the measure as it was."""
+
+    @abstractmethod
+    def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
+        """Return the law that the measure is.
+
+        Parameters
+        ----------
+        at : Sample, optional
+            The points that it is centred at; the training points by default.
+        region : Region, optional
+            Of the classifier that is judged, with its labels at these points; semi-bolstering depends on it.
+        """
+
+    def law_draws(self, seed: np.random.SeedSequence) -> Iterator[Law]:
+        """Yield posterior draws of the law in blocks; nothing where there is no posterior."""
+        return iter(())
+
     def error(
         self,
         classifier: Any,
@@ -107,12 +165,77 @@ class Measure(BaseEstimator, ABC):
         random_state : int, SeedSequence, Generator or None
             Overrides the measure's own.
         """
+        return self._errors(classifier, (1.0,), X, y, sample_weight, random_state)[0]
 
-    @abstractmethod
+    def errors_at_scales(
+        self,
+        classifier: Any,
+        scales: Sequence[float],
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> list[ErrorEstimate]:
+        """Return the error with all widths multiplied by each of `scales`, from one set of standard draws.
+
+        The other parameters are those of `error`; each estimate counts the points and seconds of all scales together.
+        """
+        try:
+            factors = np.asarray(scales, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"scales must be a sequence of numbers; got {scales!r}.") from error
+        if factors.ndim != 1 or not len(factors) or not np.isfinite(factors).all() or (factors < 0).any():
+            raise ValueError(f"scales must be a sequence of finite numbers of at least 0; got {scales!r}.")
+        return self._errors(classifier, factors.tolist(), X, y, sample_weight, random_state)
+
+    def confusions(
+        self,
+        classifier: Any,
+        at: Sample,
+        seed: np.random.SeedSequence,
+        scales: Sequence[float] = (1.0,),
+        in_part: bool = False,
+    ) -> tuple[Sequence[Confusion], Region]:
+        """Return the mass by label and prediction about each point of a sample, once per factor on the widths.
+
+        `in_part` says that the classifier was just trained on part of a sample that was checked as a whole.
+        """
+        region = decision_region(classifier, at, seed, self.moves_points, in_part)
+        law = self.law(at, region)
+        if len(region.classes) > len(self.classes_):
+            law = law.over(len(region.classes))
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
+        return confusions_at_scales(law, region, sampler, scales, region.center_labels), region
+
+    def components(self, classifier: Any) -> Components:
+        """Return the laws on x about the training points, in the units of X, as they are where `classifier` is judged.
+
+        Examples
+        --------
+        >>> import bayes_gresub as bg
+        >>> from sklearn.neighbors import NearestCentroid
+        >>> X, y = [[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]
+        >>> laws = bg.Bolstered(bg.UniformBall()).fit(X, y).components(NearestCentroid().fit(X, y))
+        >>> laws.centers.tolist(), laws.feature_deviations()[laws.group].tolist()
+        ([[0.0], [1.0], [2.0], [4.0]], [[2.0], [2.0], [4.0], [4.0]])
+        """
+        return self._law_for(classifier, seed_sequence(self.random_state)).components
+
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
-        """Draw n independent pairs (x, y) from the measure, x in the form of the training features."""
+        """Draw n independent pairs (x, y) from the measure, x in the form of the training features.
 
-    @abstractmethod
+        `classifier` is needed for semi-bolstering only.
+        """
+        training = self.training_sample
+        size = check_whole(n, "n", 1)
+        self._need_class_probabilities()
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
+        rng = np.random.default_rng(child(seed, DRAWS))
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
+        points, codes = self._law_for(classifier, seed).sample(size, rng, sampler)
+        return self._restored(points), training.classes[codes]
+
     def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
         """Return the mean of `loss(X, y)` under the measure.
 
@@ -125,6 +248,16 @@ class Measure(BaseEstimator, ABC):
         random_state : int, SeedSequence, Generator or None
             Overrides the measure's own.
         """
+        training = self.training_sample
+        self._need_class_probabilities()
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
+
+        def of_points(points: Floats, code: int) -> Floats:
+            return checked_losses(loss, self._restored(points), np.full(len(points), training.classes[code]))
+
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
+        values = self._law_for(classifier, seed).expectation(of_points, sampler)
+        return MeasuredValue(float(values.mean()), standard_error(values))
 
     def probability(self, event: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
         """Return the mass of the set where `event(X, y)` is true; parameters as in `expectation`."""
@@ -137,18 +270,124 @@ class Measure(BaseEstimator, ABC):
 
         return self.expectation(indicator, classifier=classifier, random_state=random_state)
 
-    @abstractmethod
-    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        """Fit the measure's parts."""
-
-    def _check_parameters(self) -> None:
-        check_sampling(self.sampling)
-        check_seed(self.random_state)
-
-    def _fitted_sample(self) -> Sample:
-        if not hasattr(self, "_sample"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit(X, y) first.")
+    @property
+    def training_sample(self) -> Sample:
+        """Return the validated sample that the measure was fitted to."""
+        check_is_fitted(self, "classes_", msg=NOT_FITTED)
         return self._sample
 
-    def _seed(self, random_state: Seed) -> np.random.SeedSequence:
-        return seed_sequence(self.random_state if random_state is None else random_state)
+    def _errors(
+        self,
+        classifier: Any,
+        scales: Sequence[float],
+        X: ArrayLike | None,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        random_state: Seed,
+    ) -> list[ErrorEstimate]:
+        started = perf_counter()
+        check_is_fitted(self, "classes_", msg=NOT_FITTED)
+        at = self._sample if X is None and y is None and sample_weight is None else self._others(X, y, sample_weight)
+        seed = seed_sequence(self.random_state if random_state is None else random_state)
+        confusions, region = self.confusions(classifier, at, seed, scales)
+        draws = self._posterior_draws(region, seed) if self.has_draws and at is self._sample else None
+        seconds = perf_counter() - started
+        return [
+            self._estimate(mass, scale, at, region, seconds, draws)
+            for mass, scale in zip(confusions, scales, strict=True)
+        ]
+
+    def _others(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Sample:
+        """Return the points to centre at, where they are not the training points."""
+        if X is None:
+            raise ValueError("y and sample_weight go with X; got them without X. Pass X too, or none of them.")
+        points = self._sample.others(X, y, sample_weight)
+        if y is None and self.needs_labels:
+            raise ValueError(
+                f"{type(self).__name__} needs the labels of the points it is centred at; got X without y. Pass y, or "
+                "use PosteriorProbability, which does without."
+            )
+        return points
+
+    def _estimate(
+        self,
+        mass: Confusion,
+        scale: float,
+        at: Sample,
+        region: Region,
+        seconds: float,
+        draws: PosteriorDraws | None,
+    ) -> ErrorEstimate:
+        outcome = mass.reduced()
+        all_kept = len(at.rows) == at.n_given
+        known = self.sampling == "mixture" or self.class_prior is not None
+        why_none = TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()
+        parts = {name: getattr(self, f"{name}_") for name in ("kernel", "posterior") if hasattr(self, f"{name}_")}
+        name = describe(self, **parts)
+        return ErrorEstimate(
+            classes=region.classes,
+            estimand=ThisClassifier(),
+            computation=Computation(
+                estimator=name if scale == 1 else f"{name} with widths times {scale:g}",
+                method=mass.method,
+                exact=mass.exact,
+                space=self.space,
+                n_predicted=len(at.features) + mass.n_predicted,
+                n_replicates=len(outcome.values),
+                seconds=seconds,
+            ),
+            replicate_values=outcome.values,
+            replicate_confusions=outcome.confusions,
+            contributions=outcome.contributions if all_kept else at.at_given_rows(outcome.contributions),
+            point_weights=outcome.weights if all_kept else at.at_given_rows(outcome.weights),
+            interval_method=draws or NoInterval(why_none),
+            missing=Missing(value=None if known else ClassProbabilitiesUnknown()),
+        )
+
+    def _posterior_draws(self, region: Region, seed: np.random.SeedSequence) -> PosteriorDraws | None:
+        """Return posterior draws of the confusion mass at the training points, where the measure has them."""
+        return None
+
+    @property
+    def space(self) -> str:
+        """Return in words the space that widths and neighbours are measured in."""
+        parts = [getattr(self, name) for name in ("kernel_", "posterior_") if hasattr(self, name)]
+        return "; ".join(dict.fromkeys(part.space for part in parts)) or NO_SPACE
+
+    def _law_for(self, classifier: Any, seed: np.random.SeedSequence) -> Law:
+        """Return the law at the training points; a classifier is needed where it depends on one."""
+        if classifier is None:
+            return self.law()
+        return self.law(region=decision_region(classifier, self.training_sample, seed, self.moves_points))
+
+    def _need_class_probabilities(self) -> None:
+        if self.sampling == "separate" and self.class_prior is None:
+            raise ValueError(
+                "a mean under the measure needs the class probabilities, which sampling='separate' does not learn. "
+                "Give class_prior to the measure."
+            )
+
+    def _restored(self, points: Floats) -> Any:
+        form = self.training_sample.format
+        return (form if self.moves_points else form.unmoved()).restore(points, form.feature_names)
+
+    def _check_parameters(self) -> None:
+        check_settings(
+            sampling=self.sampling,
+            random_state=self.random_state,
+            n_points=self.n_points,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            semi=self.semi,
+        )
+
+
+def checked_losses(loss: PointFunction, X: Any, y: Labels) -> Floats:
+    """Return the losses of points, or raise where they are not one finite number each."""
+    values = np.asarray(loss(X, y), dtype=float)
+    if values.shape != (len(y),) or not np.isfinite(values).all():
+        raise ValueError(
+            f"loss(X, y) must return one finite number per point; got shape {values.shape} for {len(y)} points"
+            f"{'' if np.isfinite(values).all() else ', some of them not finite'}."
+        )
+    return values

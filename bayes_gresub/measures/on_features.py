@@ -17,7 +17,9 @@ from bayes_gresub.data.sample import Sample, read_features, read_labels
 from bayes_gresub.data.seeds import PARTS, Seed, child, seed_sequence
 from bayes_gresub.data.validation import warn_user
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.laws.law import Law
 from bayes_gresub.measures.measure import Measure, MeasuredValue, PointFunction
+from bayes_gresub.regions.region import Region
 from bayes_gresub.regions.training import trained
 
 _PENALTIES = np.logspace(-2, 4, 7)
@@ -81,6 +83,8 @@ class FeatureMeasure(Measure):
         The one on features, fitted.
     """
 
+    is_centred = False
+
     def __init__(self, measure: Any, extractor: Any, *, cv: Any = None, held_out: bool = False) -> None:
         self.measure = measure
         self.extractor = extractor
@@ -125,10 +129,10 @@ class FeatureMeasure(Measure):
                 warn_user(_COLLAPSED)
         fitted = clone(self.measure).fit(features, labels, sample_weight=sample_weight)
         self.measure_ = fitted
-        self._remember(fitted._fitted_sample())
+        self._remember(fitted.training_sample)
         return self
 
-    def fit_part(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Self:
+    def fit_sample(self, sample: Sample, seed: np.random.SeedSequence) -> Self:
         """Raise: a resampler would have to refit the extractor too."""
         raise TypeError(
             "a measure on learned features cannot be part of resampling: the extractor would have to be refitted in "
@@ -145,21 +149,26 @@ class FeatureMeasure(Measure):
         random_state: Seed = None,
     ) -> ErrorEstimate:
         """Return the mass of the set of features where `classifier`, which takes features, errs."""
-        self._fitted_sample()
+        self.training_sample  # noqa: B018 - raises before fit
         features = None if X is None else _extracted(self._extract(), _as_given(X))
         return self.measure_.error(classifier, features, y, sample_weight=sample_weight, random_state=random_state)
 
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
         """Draw n independent pairs of features and label."""
-        self._fitted_sample()
+        self.training_sample  # noqa: B018 - raises before fit
         return self.measure_.sample(n, classifier=classifier, random_state=random_state)
 
     def expectation(self, loss: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
         """Return the mean of `loss(features, y)`; parameters as in `Measure.expectation`."""
-        self._fitted_sample()
+        self.training_sample  # noqa: B018 - raises before fit
         return self.measure_.expectation(loss, classifier=classifier, random_state=random_state)
 
-    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
+    def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
+        """Return the law of features; parameters as in `Measure.law`."""
+        self.training_sample  # noqa: B018 - raises before fit
+        return self.measure_.law(at, region)
+
+    def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
         raise AssertionError("fit does it all")
 
     def _extract(self) -> Callable[[Any], Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayes_gresub.data.arrays import Floats, Labels
 from bayes_gresub.data.description import describe
@@ -16,14 +16,16 @@ from bayes_gresub.data.validation import check_whole
 from bayes_gresub.estimate.estimands import ThisClassifier
 from bayes_gresub.estimate.posterior_draws import InSampleDraws, PosteriorDraws
 from bayes_gresub.laws.components import Components
-from bayes_gresub.laws.confusion import with_prior
+from bayes_gresub.laws.denoised_draws import confusion_draws
+from bayes_gresub.laws.law import Law
+from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures.error_draws import ErrorDraws
-from bayes_gresub.measures.parts import Centers, Judged
-from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.measures.measure import Measure
 from bayes_gresub.posteriors import KNN, Posterior, as_posterior
+from bayes_gresub.regions.region import Region
 
 
-class PosteriorProbability(SmoothedMeasure):
+class PosteriorProbability(Measure):
     r"""Mass 1/n at every training point, its label drawn from an estimated posterior.
 
     .. math:: \hat\varepsilon = \frac1n \sum_i \hat P(\psi(X_i) \ne Y \mid X = X_i)
@@ -64,11 +66,7 @@ class PosteriorProbability(SmoothedMeasure):
     0.3333
     """
 
-    n_points = 1
-    tol = None
-    n_jobs = None
-    _moves = False
-    _needs_labels = False
+    needs_labels = False
     draws_at_training_points = True
 
     def __init__(
@@ -91,51 +89,45 @@ class PosteriorProbability(SmoothedMeasure):
         """Whether `error` gives posterior draws: that is a matter of the posterior."""
         return isinstance(self.posterior, Posterior) and self.posterior.has_draws
 
-    def _learn(self, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> None:
-        self.posterior_ = fitted_posterior(self.posterior, sample, weighted, seed)
+    def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
+        self.posterior_ = fitted_posterior(self.posterior, sample, seed)
 
-    def _components(self, centers: Centers, correct: NDArray[np.bool_] | None) -> Components:
-        return Components.points(centers.features)
+    def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
+        """Return the points, their labels drawn from the posterior."""
+        training = self.training_sample
+        at = training if at is None else at
+        if region is not None:
+            self.posterior_.warn_if_same(region.classifier)
+        if at is training:
+            probabilities = self.posterior_.training_proba()
+        else:
+            probabilities = self.posterior_.predict_proba(self._restored(at.features))
+        labels = over_classes(probabilities, self.posterior_, at.classes)
+        return Law(Components.points(at.features), at.weights, labels, self._prior)
 
-    def _law_at_centers(self, centers: Centers) -> Floats:
-        law = proba_at(self.posterior_, centers, self._restored(centers.features))
-        return over_classes(law, self.posterior_, self.classes_)
+    def law_draws(self, seed: np.random.SeedSequence) -> Iterator[Law]:
+        """Yield joint draws of the probabilities at the training points, with weights of the Bayesian bootstrap."""
+        sample = self.training_sample
+        n = len(sample.codes)
+        rng = np.random.default_rng(child(seed, POSTERIOR))
+        for block in self.posterior_.training_draws(self.draws, rng) or ():
+            weights = rng.dirichlet(np.ones(n), size=len(block)) * (sample.weights * n)
+            weights /= weights.sum(axis=1, keepdims=True)
+            flat = over_classes(block.reshape(-1, block.shape[2]), self.posterior_, sample.classes)
+            labels = flat.reshape(len(block), n, -1)
+            yield Law(Components.points(sample.features), weights, labels, self._prior)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole(self.draws, "draws", 10)
 
-    def _posterior_draws(self, centers: Centers, judged: Judged, seed: np.random.SeedSequence) -> PosteriorDraws | None:
-        if not centers.are_training:
+    def _posterior_draws(self, region: Region, seed: np.random.SeedSequence) -> PosteriorDraws | None:
+        sampler = Sampler(seed)
+        blocks = [confusion_draws(law, region, sampler, region.center_labels).halves[0] for law in self.law_draws(seed)]
+        if not blocks:
             return None
-        rng = np.random.default_rng(child(seed, POSTERIOR))
-        blocks = self.posterior_.training_draws(self.draws, rng)
-        if blocks is None:
-            return None
-        said = np.eye(judged.region.n_classes)[judged.at_centers]
-        prior = self._prior_over(judged)
-        found = []
-        for block in blocks:
-            weights = rng.dirichlet(np.ones(len(said)), size=len(block)) * (centers.weights * len(said))
-            weights /= weights.sum(axis=1, keepdims=True)
-            law = over_classes(block.reshape(-1, block.shape[2]), self.posterior_, self.classes_)
-            law = judged.over_region(law).reshape(len(block), len(said), -1)
-            confusions = np.einsum("sny,nj->syj", weights[:, :, None] * law, said, optimize=True)
-            found.append(confusions if prior is None else with_prior(confusions, prior))
-        confusions = np.concatenate(found)
         attrs = {"model": describe(self.posterior_), "seed": str(seed.entropy)}
-        return InSampleDraws(ThisClassifier(), confusions, source=ErrorDraws(self.classes_, attrs))
-
-    def _before_judging(self, classifier: Any) -> None:
-        self.posterior_.warn_if_same(classifier)
-
-    def _describe(self) -> tuple[str, str]:
-        return describe(self, posterior=self.posterior_), self.posterior_.space
-
-
-def proba_at(posterior: Posterior, centers: Centers, points: Any) -> Floats:
-    """Return the posterior at the points that a measure is centred at."""
-    return posterior.training_proba() if centers.are_training else posterior.predict_proba(points)
+        return InSampleDraws(ThisClassifier(), np.concatenate(blocks), source=ErrorDraws(self.classes_, attrs))
 
 
 def over_classes(law: Floats, posterior: Posterior, classes: Labels) -> Floats:
@@ -147,10 +139,10 @@ def over_classes(law: Floats, posterior: Posterior, classes: Labels) -> Floats:
     return whole
 
 
-def fitted_posterior(posterior: Any, sample: Sample, weighted: bool, seed: np.random.SeedSequence) -> Posterior:
+def fitted_posterior(posterior: Any, sample: Sample, seed: np.random.SeedSequence) -> Posterior:
     """Return a fitted copy of the posterior, KNN(3) by default."""
     chosen: Posterior = KNN(3) if posterior is None else copy.copy(as_posterior(posterior))
     features = sample.format.restore(sample.features, sample.format.feature_names)
     # Weights with mean 1: a regularised estimator would take their size for the size of the sample.
-    weights = sample.weights * len(sample.weights) if weighted else None
+    weights = sample.weights * len(sample.weights) if sample.is_weighted else None
     return chosen.fit(features, sample.labels, weights, random_state=seed)

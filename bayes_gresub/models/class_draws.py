@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.data.seeds import HALF, child
 from bayes_gresub.laws.components import Components, Normal, StudentT
-from bayes_gresub.laws.mass import Mass, mass
+from bayes_gresub.laws.law import Law
 from bayes_gresub.regions.region import Region
 
 _LOG_DENSITY_ELEMENTS = 2**22
@@ -52,8 +51,12 @@ class ClassDraws(ABC):
         """Return the parameters by name: their dimensions after (chain, draw), and their draws."""
 
     @abstractmethod
-    def region_mass(self, region: Region, n_points: int, seed: np.random.SeedSequence, n_jobs: int | None) -> Mass:
-        """Return the mass of each region under each class and draw; values of shape (1 or 2, draws, c, regions)."""
+    def laws(self, probabilities: Floats, at_once: bool = False) -> Iterator[Law]:
+        """Yield the laws of all draws, in blocks of draws or `at_once`; class probabilities have shape (draws, c)."""
+
+    def center_labels(self, region: Region) -> tuple[Ints | None, int]:
+        """Return the labels at the centres and how many points were predicted, where all draws share their centres."""
+        return None, 0
 
     @abstractmethod
     def points(self, draws: Ints, codes: Ints, rng: np.random.Generator) -> Floats:
@@ -143,42 +146,14 @@ class ComponentDraws(ClassDraws):
             law = StudentT(np.repeat(self.dof.reshape(total, c).T, parts, axis=0).reshape(-1))
         return Components(means, spread, group, law)
 
-    def region_mass(self, region: Region, n_points: int, seed: np.random.SeedSequence, n_jobs: int | None) -> Mass:
-        """Integrate all components at once, exactly or in two halves with independent noise.
-
-        In the second half draws take their points in another order. In the same order their noise would hang together:
-        neighbouring stretches of a Sobol' sequence are shifts of each other, by the same bits in every scramble.
-        """
+    def laws(self, probabilities: Floats, at_once: bool = False) -> Iterator[Law]:
+        """Yield one law, with components of its own for every draw."""
         total, c, parts = self._flat
-        components = self.components()
-
-        def half(number: int, order: Ints | None) -> Mass:
-            return mass(
-                components if order is None else components.take(order),
-                region,
-                n_points=-(-n_points // 2),
-                seed=child(seed, HALF, number),
-                n_jobs=n_jobs,
-                replicates=1,
-                arrange=False,
-            )
-
-        found = half(0, None)
-        values = found.values[0]
-        n_predicted = found.n_predicted
-        if not found.exact:
-            rng = np.random.default_rng(child(seed, HALF))
-            order = (np.arange(c * parts)[:, None] * total + rng.permutation(total)).ravel()
-            other = half(1, order)
-            again = np.empty_like(values)
-            again[:, order] = other.values[0]
-            values, n_predicted = np.concatenate([values, again]), n_predicted + other.n_predicted
-        values = values.reshape(len(values), c, parts, total, -1)
-        if self.weights is None:
-            values = values[:, :, 0].swapaxes(1, 2)
-        else:
-            values = np.einsum("ryksj,syk->rsyj", values, self.weights.reshape(total, c, parts))
-        return Mass(values, found.method, found.exact, n_predicted)
+        weights = np.broadcast_to(probabilities[:, :, None], (total, c, parts))
+        if self.weights is not None:
+            weights = weights * self.weights.reshape(total, c, parts)
+        labels = np.repeat(np.eye(c), parts, axis=0)
+        yield Law(self.components(), weights.reshape(total, c * parts), labels)
 
     def points(self, draws: Ints, codes: Ints, rng: np.random.Generator) -> Floats:
         """Choose a part of each class by its weight, then a point of it."""

@@ -1,4 +1,4 @@
-"""Does a class model fit the points of each class? One simulated null per class. The models live elsewhere."""
+"""The test of whether a class model fits the points of each class, by one simulated null per class."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from bayes_gresub.data.sample import read_features, read_sample
 from bayes_gresub.data.seeds import child, seed_sequence
 from bayes_gresub.data.units import pooled_deviation, to_units
 from bayes_gresub.data.validation import check_whole
-from bayes_gresub.models.class_nulls import GaussianNull, Simulate, gaussian_null, in_chunks
-from bayes_gresub.models.fit_statistics import battery_for, smooth_p_values
-
-__all__ = ["ClassFit", "ClassesFit", "GaussianNull", "Simulate", "class_fit", "fit_of_classes", "gaussian_null"]
+from bayes_gresub.models.class_nulls import Simulate, draw_in_chunks, fit_gaussian_null
+from bayes_gresub.models.fit_statistics import choose_battery, smooth_p_values
 
 Random: TypeAlias = np.random.Generator | np.random.SeedSequence
 
 FEWEST_POINTS = 6
-"""Points of a class below which sorted values say nothing about a shape."""
+"""Points of a class below which sorted values show no shape."""
 
 _MOST_ROWS = 500
-"""Points that the Henze-Zirkler statistic sees at most: it takes all pairs."""
+"""Points that the Henze-Zirkler statistic uses at most: it takes all pairs."""
 
 _PILOT_VALUES, _FEWEST_PILOTS = 20_000, 20
 """Simulated values of a feature from which its distribution under a model is learned, and data sets at least."""
@@ -33,15 +31,15 @@ _PILOT_VALUES, _FEWEST_PILOTS = 20_000, 20
 
 @dataclass(frozen=True, eq=False)
 class ClassFit:
-    """What the check says of one class.
+    """The fit of one class.
 
     Attributes
     ----------
     p_value : float
-        Chance of points that look so unlike the model, or more so, if the model is right.
+        Chance of points that look as unlike the model, or more so, if the model is right.
     loudest : str
-        The test that speaks loudest; Henze and Zirkler's, which does not say what is wrong, after others that no
-        simulated data set sets apart from it.
+        The test with the smallest p-value. Henze and Zirkler's does not show where points depart, so it comes after
+        a test that does if no simulated data set lies between them.
     p_values : dict of str to float
         Of every test by itself, not corrected for their number.
     smallest : float
@@ -62,7 +60,7 @@ class ClassFit:
 
 @dataclass(frozen=True, eq=False)
 class ClassesFit:
-    """What the check says of all classes.
+    """The fit of all classes.
 
     Attributes
     ----------
@@ -87,11 +85,11 @@ class ClassesFit:
     def __str__(self) -> str:
         if not self.misfits:
             return f"no class departs visibly from its model (p = {self.p_value:.3f})"
-        said = [f"class {y} (p = {self.p_values[y]:.3f}, loudest: {self.classes[y].loudest})" for y in self.misfits]
-        return f"the model does not fit {', '.join(said)}"
+        classes = [f"class {y} (p = {self.p_values[y]:.3f}, loudest: {self.classes[y].loudest})" for y in self.misfits]
+        return f"the model does not fit {', '.join(classes)}"
 
 
-def class_fit(
+def check_class(
     points: ArrayLike,
     simulate: Simulate,
     rng: Random,
@@ -101,11 +99,11 @@ def class_fit(
     gaussian: bool = True,
     n_sims: int = 499,
 ) -> ClassFit:
-    r"""Return whether the points of one class look like draws from its model.
+    r"""Test whether the points of one class look like draws from its model.
 
     The tests are: Shapiro and Wilk's W on every feature, on every principal axis of the class's correlation matrix and
-    on `direction`; Mardia's kurtosis, too large and too small, which sees heavy tails best; and Henze and Zirkler's
-    statistic, which sees dependence.
+    on `direction`; Mardia's kurtosis, too large and too small, which detects heavy tails best; and Henze and Zirkler's
+    statistic, which detects dependence.
     Each is turned into a p-value :math:`p_j` among the S simulated data sets, and the class has
 
     .. math:: p = \frac{1 + \#\{s : \min_j p_{sj} \le \min_j p_j\}}{S + 1}
@@ -120,13 +118,13 @@ def class_fit(
         At least 6 points. Constant features are left out. With n_y <= d + 1 there is neither kurtosis nor a
         Henze-Zirkler statistic; above 500 points the latter sees 500 random ones.
     simulate : callable
-        (n_sims, rng) -> array of shape (n_sims, n_y, d), drawn from the model; `gaussian_null` makes one.
+        (n_sims, rng) -> array of shape (n_sims, n_y, d), drawn from the model; `fit_gaussian_null` makes one.
     rng : Generator or SeedSequence
     direction : array of shape (d,), or None
-        Where the classes differ, so that a misfit matters most.
+        Where the classes differ: a misfit matters most there.
     feature_names : sequence of str, or None
     gaussian : bool
-        Whether the model is Gaussian. Otherwise values are first turned into normal scores by their distribution in
+        Whether the model is Gaussian. If not, values are first turned into normal scores by their distribution in
         other simulated data sets, and a Henze-Zirkler statistic that is too small counts too.
     n_sims : int
         Simulated data sets; p is a multiple of 1/(n_sims + 1).
@@ -143,7 +141,7 @@ def class_fit(
     >>> rng = np.random.default_rng(0)
     >>> points = rng.normal(size=(100, 3))
     >>> points[:50, 1] += 6
-    >>> print(class_fit(points, gaussian_null(points), rng))
+    >>> print(check_class(points, fit_gaussian_null(points), rng))
     p = 0.002, loudest: feature 1
     """
     features, form = read_features(points, "points")
@@ -160,19 +158,19 @@ def class_fit(
         raise ValueError("points must vary in at least one feature; got copies of one point.")
     along = None if direction is None else _read_direction(direction, d)
     generator = np.random.default_rng(rng)
-    battery = battery_for(features, along, _MOST_ROWS, generator)
+    battery = choose_battery(features, along, _MOST_ROWS, generator)
     if not gaussian:
         n_pilot = max(_FEWEST_PILOTS, _PILOT_VALUES // n)
-        battery = battery.for_model(np.concatenate([*in_chunks(simulate, n_pilot, (n, d), generator)]))
-    simulated = [battery.measure(chunk) for chunk in in_chunks(simulate, n_sims, (n, d), generator)]
+        battery = battery.for_model(np.concatenate([*draw_in_chunks(simulate, n_pilot, (n, d), generator)]))
+    simulated = [battery.measure(chunk) for chunk in draw_in_chunks(simulate, n_sims, (n, d), generator)]
     p_values = smooth_p_values(np.concatenate([battery.measure(features[None]), *simulated]))
     smallest = p_values.min(axis=1)
     tests = battery.names(names)
     loudest = int(p_values[0].argmin())
-    telling = int(p_values[0, : battery.n_telling].argmin())
-    # Henze-Zirkler does not say what is wrong: a test that does goes first where simulations cannot order them.
-    if not ((smallest > p_values[0, loudest]) & (smallest <= p_values[0, telling])).any():
-        loudest = telling
+    specific = int(p_values[0, : battery.n_specific].argmin())
+    # A test that shows where points depart goes before Henze-Zirkler if simulations cannot order them.
+    if not ((smallest > p_values[0, loudest]) & (smallest <= p_values[0, specific])).any():
+        loudest = specific
     return ClassFit(
         float(np.mean(smallest <= smallest[0])),
         tests[loudest],
@@ -182,7 +180,7 @@ def class_fit(
     )
 
 
-def fit_of_classes(
+def check_classes(
     X: ArrayLike,
     y: ArrayLike,
     rng: Random,
@@ -193,7 +191,7 @@ def fit_of_classes(
     level: float = 0.05,
     n_sims: int = 499,
 ) -> ClassesFit:
-    r"""Return whether every class looks like draws from its model, at one level for all classes together.
+    r"""Test whether every class looks like draws from its model, at one level for all classes together.
 
     The smallest p-value over tests and classes is compared with that of S joint simulations of all classes,
 
@@ -209,9 +207,9 @@ def fit_of_classes(
     y : array of shape (n,)
     rng : Generator or SeedSequence
     simulate : mapping of label to callable, or None
-        One for each class; `gaussian_null` of its points by default.
+        One for each class; `fit_gaussian_null` of its points by default.
     feature_names, gaussian, n_sims
-        As for `class_fit`; names are taken from a DataFrame.
+        As for `check_class`; names are taken from a DataFrame.
     level : float
         Chance of a false alarm over all classes.
 
@@ -220,7 +218,7 @@ def fit_of_classes(
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> print(fit_of_classes(X, y, np.random.default_rng(0)))
+    >>> print(check_classes(X, y, np.random.default_rng(0)))
     the model does not fit class 0 (p = 0.002, loudest: petal width (cm))
     """
     sample = read_sample(X, y)
@@ -241,8 +239,8 @@ def fit_of_classes(
     classes = {}
     for code, label in enumerate(labels):
         members = sample.features[sample.codes == code]
-        draw = gaussian_null(members) if simulate is None else simulate[label]
-        classes[label] = class_fit(
+        draw = fit_gaussian_null(members) if simulate is None else simulate[label]
+        classes[label] = check_class(
             members,
             draw,
             child(seed, code),
@@ -251,8 +249,8 @@ def fit_of_classes(
             gaussian=gaussian,
             n_sims=n_sims,
         )
-    jointly = np.min([fit.simulated for fit in classes.values()], axis=0)
-    p_values = {y: float((1 + (jointly <= fit.smallest).sum()) / (n_sims + 1)) for y, fit in classes.items()}
+    simulated = np.min([fit.simulated for fit in classes.values()], axis=0)
+    p_values = {y: float((1 + (simulated <= fit.smallest).sum()) / (n_sims + 1)) for y, fit in classes.items()}
     return ClassesFit(min(p_values.values()), p_values, classes, level)
 
 
@@ -268,5 +266,5 @@ def _to_nearest_mean(features: Floats, codes: Ints, n_classes: int) -> Floats:
     means = to_units(np.array([features[codes == code].mean(axis=0) for code in range(n_classes)]), unit)
     apart = means[:, None] - means[None, :]
     distance = np.linalg.norm(apart, axis=2) + np.diag(np.full(n_classes, np.inf))
-    # Once more over the unit: directions are for features as they were given.
+    # Divided by the unit once more: directions are for features as they were given.
     return to_units(apart[np.arange(n_classes), distance.argmin(axis=1)], unit)

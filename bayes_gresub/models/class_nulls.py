@@ -1,4 +1,4 @@
-"""Nulls of the check of class models: data sets drawn from a model. What is measured on them lives elsewhere."""
+"""Nulls of the check of class models: data sets drawn from a model. The statistics of them are elsewhere."""
 
 from __future__ import annotations
 
@@ -23,18 +23,11 @@ _CHUNK = 250_000
 
 @dataclass(frozen=True, eq=False)
 class GaussianNull:
-    """Draws data sets of `n_points` rows from N(mean, root root').
-
-    Attributes
-    ----------
-    shrinkage : float
-        Weight of the diagonal in the covariance; 0 where that of the points was taken.
-    """
+    """Draws data sets of `n_points` rows from N(mean, root root')."""
 
     n_points: int
     mean: Floats
     root: Floats
-    shrinkage: float
 
     def __call__(self, n_sims: int, rng: np.random.Generator) -> Floats:
         """Return data sets of shape (n_sims, n_points, d)."""
@@ -42,8 +35,8 @@ class GaussianNull:
         return (self.mean + normal @ self.root.T).reshape(n_sims, self.n_points, -1)
 
 
-def gaussian_null(points: ArrayLike) -> GaussianNull:
-    r"""Return the normal law fitted to the points of a class, for `class_fit` to draw from.
+def fit_gaussian_null(points: ArrayLike) -> GaussianNull:
+    r"""Return the normal law fitted to the points of a class, for `check_class`.
 
     .. math:: N(\bar x, \hat\Sigma)
 
@@ -57,7 +50,7 @@ def gaussian_null(points: ArrayLike) -> GaussianNull:
     Examples
     --------
     >>> import numpy as np
-    >>> null = gaussian_null([[0.0, 1.0], [2.0, 1.5], [1.0, 3.0], [5.0, 2.0]])
+    >>> null = fit_gaussian_null([[0.0, 1.0], [2.0, 1.5], [1.0, 3.0], [5.0, 2.0]])
     >>> null(3, np.random.default_rng(0)).shape
     (3, 4, 2)
     """
@@ -65,16 +58,18 @@ def gaussian_null(points: ArrayLike) -> GaussianNull:
     n, d = features.shape
     deviation = pooled_deviation(features, np.zeros(n, dtype=np.intp))
     standardized = to_units(features - features.mean(axis=0), deviation)
-    correlation, shrinkage = standardized.T @ standardized / max(1, n - 1), 0.0
+    correlation = standardized.T @ standardized / max(1, n - 1)
     if n <= d:
-        shrunk, shrinkage = ledoit_wolf(standardized, assume_centered=True)
+        shrunk, _ = ledoit_wolf(standardized, assume_centered=True)
         correlation = shrunk / max(float(np.diag(shrunk).mean()), np.finfo(float).tiny)
     values, vectors = np.linalg.eigh(correlation)
     root = deviation[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
-    return GaussianNull(n, features.mean(axis=0), root, float(shrinkage))
+    return GaussianNull(n, features.mean(axis=0), root)
 
 
-def in_chunks(simulate: Simulate, n_sims: int, shape: tuple[int, int], rng: np.random.Generator) -> Iterator[Floats]:
+def draw_in_chunks(
+    simulate: Simulate, n_sims: int, shape: tuple[int, int], rng: np.random.Generator
+) -> Iterator[Floats]:
     """Yield `n_sims` data sets of `shape` (n, d), some at a time, each block of shape (s, n, d)."""
     n, d = shape
     size = max(1, _CHUNK // (n * max(n, d)))

@@ -26,23 +26,23 @@ class Coordinates:
         return self.location + self.scale * points
 
 
-def sample_coordinates(features: Floats, codes: Ints, one_unit: bool, names: tuple[str, ...] | None) -> Coordinates:
+def measure_coordinates(features: Floats, codes: Ints, one_unit: bool, names: tuple[str, ...] | None) -> Coordinates:
     """Return the coordinates that a sample suggests: the mean of its class means, the pooled within-class deviation.
 
     Parameters
     ----------
     one_unit : bool
-        Whether all features get the same unit, the root mean square of theirs.
+        Whether all features get the same unit, the root mean square of their own.
     """
     scale = pooled_deviation(features, codes)
-    still = np.flatnonzero(scale == 0)
-    if len(still):
-        shown = [names[f] if names else f"feature {f}" for f in still[:5]]
-        more = f" and {len(still) - 5} more" if len(still) > 5 else ""
+    constant = np.flatnonzero(scale == 0)
+    if len(constant):
+        shown = [names[f] if names else f"feature {f}" for f in constant[:5]]
+        more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
         raise ValueError(
             f"a model of the classes needs features that vary within classes; {', '.join(shown)}{more} "
-            f"{'does' if len(still) == 1 else 'do'} not. Drop such columns, or use a measure without a model, such as "
-            "PosteriorProbability."
+            f"{'does' if len(constant) == 1 else 'do'} not. Drop such columns, or use a measure without a model, such "
+            "as PosteriorProbability."
         )
     if one_unit:
         scale = np.full_like(scale, np.sqrt(np.mean(scale**2)))

@@ -11,15 +11,15 @@ N_SIMS = 999
 _CHUNK_ELEMENTS = 2**21
 
 
-def covariance_p_value(data: Sample, form: str, rng: np.random.Generator) -> float | None:
+def covariance_p_value(data: Sample, covariance: str, rng: np.random.Generator) -> float | None:
     r"""Return the p-value of "shared", "diagonal" or "spherical" covariances against one matrix per class.
 
     The statistic is that of the likelihood ratio,
 
     .. math:: \sum_y n_y \left(\log|\hat\Sigma_y^{form}| - \log|\hat\Sigma_y|\right),
 
-    Box's (1949) for shared ones. Under normal classes of that form its law does not depend on means and scales, so that
-    it is simulated with standard normal points. None where a class has no more points than features.
+    Box's (1949) for shared ones. Under normal classes of that form its law does not depend on means and scales, so it
+    is simulated with standard normal points. None if a class has no more than d + 1 points.
 
     Examples
     --------
@@ -33,13 +33,13 @@ def covariance_p_value(data: Sample, form: str, rng: np.random.Generator) -> flo
     d, counts = data.features.shape[1], data.counts
     if (counts <= d + 1).any():
         return None
-    found = _statistic([data.of_class(code)[None] for code in range(data.n_classes)], form)[0]
+    observed = _statistic([data.of_class(code)[None] for code in range(data.n_classes)], covariance)[0]
     step = max(1, _CHUNK_ELEMENTS // (int(counts.sum()) * d))
     beyond = 0
     for begin in range(0, N_SIMS, step):
         sims = min(step, N_SIMS - begin)
-        simulated = _statistic([rng.standard_normal((sims, int(n), d)) for n in counts], form)
-        beyond += int((simulated >= found).sum())
+        simulated = _statistic([rng.standard_normal((sims, int(n), d)) for n in counts], covariance)
+        beyond += int((simulated >= observed).sum())
     return (1 + beyond) / (N_SIMS + 1)
 
 

@@ -43,8 +43,8 @@ def ess(values: Floats) -> Floats:
 
     .. math:: \frac{m n}{-1 + 2 \sum_t (\rho_{2t} + \rho_{2t+1})}
 
-    with the autocorrelations of the split chains combined, and the sum of pairs cut where a pair turns negative and
-    made monotone (Geyer 1992). NaN for fewer than four draws a chain.
+    with the autocorrelations of the split chains combined; the sum of pairs ends before the first negative pair, and
+    pairs are made monotone (Geyer 1992). NaN for fewer than four draws a chain.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def ess(values: Floats) -> Floats:
 
 
 def mcse(values: Floats) -> Floats:
-    """Return the Monte-Carlo standard error of the mean: the standard deviation over the root of `ess`."""
+    """Return the Monte-Carlo standard error of the mean: the standard deviation divided by the root of `ess`."""
     return np.asarray(values.std(axis=(0, 1), ddof=1) / np.sqrt(ess(values)))
 
 
@@ -104,7 +104,7 @@ def _basic_rhat(values: Floats) -> Floats:
     between = values.mean(axis=1).var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.sqrt(((n - 1) / n * within + between) / within)
-    # What never moves has converged.
+    # Constant numbers have converged.
     return np.where(np.ptp(values, axis=(0, 1)) == 0, 1.0, ratio)
 
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.data.validation import warn_user
-from bayes_gresub.laws.mass import Mass
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.law import Law
+from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.class_draws import ClassDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.exact_moments import ClassMoments, dirichlet_moments
-from bayes_gresub.models.nuts import Settings, nuts
-from bayes_gresub.models.pymc_models import discrete_density
-from bayes_gresub.models.whitening import Inputs
+from bayes_gresub.models.nuts import SamplerSettings, run_nuts
+from bayes_gresub.models.pymc_models import build_discrete
+from bayes_gresub.models.whitening import PyMCInputs
 from bayes_gresub.regions.region import Region
 
 MOST_CELLS = 100_000
@@ -27,19 +30,20 @@ MOST_CELLS_NUTS = 1_000
 _MOST_SHOWN = 10_000_000
 _SMALL = 0.1
 _CHUNK_ELEMENTS = 2**21
+_LAW_ELEMENTS = 2**19
 
 
 class DiscreteClasses(ClassModel):
     r"""Classes on a table of cells, with :math:`p_y \sim \mathrm{Dirichlet}(\beta)` and multinomial counts.
 
-    A cell is a combination of values of the features; a classifier is asked once about each. Posterior mean and
+    A cell is a combination of values of the features; a classifier predicts once for each. Posterior mean and
     variance of the error are exact. Samplers: "conjugate" (independent draws) and, up to 1,000 cells, "nuts".
 
     Parameters
     ----------
     concentration : float, default 1.0
-        beta, of every cell: that of Bayes and Laplace. It counts as that many points in each cell, so that a table
-        with more cells than points is ruled by the prior; a warning says so.
+        beta, of every cell: that of Bayes and Laplace. It counts as that many points in each cell, so the prior rules
+        a table with more cells than points; a warning is given.
     levels : sequence of array-like, optional
         The values that each feature can take; by default those in the sample.
 
@@ -59,20 +63,21 @@ class DiscreteClasses(ClassModel):
     """
 
     samplers = ("nuts", "conjugate")
+    prior_remedy = "Raise concentration."
 
     def __init__(self, concentration: float = 1.0, levels: Sequence[ArrayLike] | None = None) -> None:
         self.concentration = concentration
         self.levels = levels
 
     def check(self, data: Sample, sampler: str) -> None:
-        """Raise where there are too many cells or unknown values; warn where the prior outweighs the sample."""
+        """Raise if there are too many cells or unknown values; warn if the prior outweighs the sample."""
         if sampler == "gibbs":
             raise ValueError("sampler must be 'nuts' or 'conjugate' for DiscreteClasses; got 'gibbs'. Use 'conjugate'.")
         value = self.concentration
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
             raise ValueError(f"concentration must be a number above 0; got {value!r}.")
         levels = self._levels(data)
-        cells = float(np.prod([float(len(one)) for one in levels]))
+        cells = float(np.prod([float(len(values)) for values in levels]))
         if cells > MOST_CELLS:
             raise ValueError(
                 f"DiscreteClasses takes at most {MOST_CELLS:,} cells; the values of {len(levels)} features make "
@@ -83,53 +88,70 @@ class DiscreteClasses(ClassModel):
                 f"sampler='nuts' takes at most {MOST_CELLS_NUTS:,} cells; got {cells:,.0f}. Use sampler='conjugate', "
                 "whose draws are exact."
             )
-        _cells(data.features, levels)
-        least, heavy = int(data.counts.min()), prior_points(self, data)
-        if heavy > 2 * least:
-            warn_user(
-                f"the prior counts as {heavy:,.0f} points, the smallest class has {least}: the prior rules the "
-                "estimate. Join values, or lower concentration.",
-            )
+        _find_cells(data.features, levels)
+        for finding in self._find_heavy_prior(data):
+            warn_user(finding.sentence)
 
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Count, and draw cell probabilities."""
         levels = self._levels(data)
-        cells = int(np.prod([len(one) for one in levels]))
-        where = _cells(data.features, levels)
+        cells = int(np.prod([len(values) for values in levels]))
+        cell_of = _find_cells(data.features, levels)
         counts = np.zeros((data.n_classes, cells))
-        np.add.at(counts, (data.codes, where), 1.0)
+        np.add.at(counts, (data.codes, cell_of), 1.0)
         prior = np.full((data.n_classes, cells), float(self.concentration))
         shape = (settings.chains, settings.draws)
         if sampler == "conjugate":
             return DiscretePosterior(TableDraws(levels, prior + counts, shape, seed), prior)
-        inputs = Inputs(data.features.shape[1], data.n_classes, 1, 1, {"concentration": prior, "cell_counts": counts})
-        found = nuts(discrete_density, inputs, ("discrete",), settings, seed)
-        drawn = found.posterior["cell_probabilities"]
-        table = TableDraws(levels, prior + counts, drawn.shape[:2], seed, drawn, stats=found.stats)
+        inputs = PyMCInputs(
+            data.features.shape[1], data.n_classes, 1, 1, {"concentration": prior, "cell_counts": counts}
+        )
+        sampled = run_nuts(build_discrete, inputs, ("discrete",), settings, seed)
+        drawn = sampled.posterior["cell_probabilities"]
+        table = TableDraws(levels, prior + counts, drawn.shape[:2], seed, drawn, stats=sampled.stats)
         return DiscretePosterior(table, prior)
+
+    def with_strength_times(self, factor: float) -> Self:
+        """Return the model with the concentration multiplied."""
+        return clone(self).set_params(concentration=self.concentration * factor)
+
+    def findings(
+        self, data: Sample, posterior: ClassPosterior, class_probabilities: Floats, seed: np.random.SeedSequence
+    ) -> list[Finding]:
+        """Return the findings about the prior: a table of cells fits any sample."""
+        return [
+            Finding("fit", False, "A table of cells fits any sample; there is nothing to test."),
+            self.prior_finding(posterior, class_probabilities, np.random.default_rng(child(seed, 1))),
+            *self._find_heavy_prior(data),
+        ]
+
+    def _find_heavy_prior(self, data: Sample) -> list[Finding]:
+        """Find a prior that counts as more than twice the points of the smallest class."""
+        prior = float(self.concentration * np.prod([float(len(values)) for values in self._levels(data)]))
+        smallest = int(data.counts.min())
+        if prior <= 2 * smallest:
+            return []
+        sentence = (
+            f"The prior counts as {prior:,.0f} points, the smallest class has {smallest}: the prior rules the "
+            "estimate. Join values, or lower concentration."
+        )
+        return [Finding("scale", True, sentence, {"prior": prior, "sample": smallest})]
 
     def _levels(self, data: Sample) -> list[Floats]:
         if self.levels is None:
             return [np.unique(column) for column in data.features.T]
         d = data.features.shape[1]
         try:
-            levels = [np.unique(np.asarray(one, dtype=float)) for one in self.levels]
+            levels = [np.unique(np.asarray(values, dtype=float)) for values in self.levels]
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"levels must list the values of each feature, as numbers; got {self.levels!r}."
             ) from error
-        if len(levels) != d or not all(len(one) for one in levels):
+        if len(levels) != d or not all(len(values) for values in levels):
             raise ValueError(f"levels must list the values of each of {d} features; got {len(levels)} lists.")
         return levels
-
-    def null(self, data: Sample, posterior: ClassPosterior, code: int) -> Any:
-        """Return None: a table fits any sample."""
-        return None
-
-
-def prior_points(model: DiscreteClasses, data: Sample) -> float:
-    """Return how many points of each class the prior counts as."""
-    return float(model.concentration * np.prod([float(len(one)) for one in model._levels(data)]))
 
 
 class DiscretePosterior(ClassPosterior):
@@ -157,7 +179,7 @@ class DiscretePosterior(ClassPosterior):
 
 @dataclass(frozen=True, eq=False)
 class TableDraws(ClassDraws):
-    """Draws of cell probabilities, made anew from the seed whenever they are needed: they may be too many to keep.
+    """Draws of cell probabilities, drawn again from the seed whenever they are needed: they may be too many to keep.
 
     Attributes
     ----------
@@ -174,11 +196,11 @@ class TableDraws(ClassDraws):
     size: tuple[int, ...]
     seed: np.random.SeedSequence
     kept: Floats | None = None
-    _asked: list[tuple[Region, Ints]] = field(default_factory=list, repr=False)
+    _predicted: list[tuple[Region, Ints]] = field(default_factory=list, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A classifier that was asked may not be picklable.
-        return {**self.__dict__, "_asked": []}
+        # The classifier of a region may not be picklable.
+        return {**self.__dict__, "_predicted": []}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -199,20 +221,30 @@ class TableDraws(ClassDraws):
         """Return the cell probabilities, unless they are too many to hold."""
         if int(np.prod(self.shape)) * self.concentration.size > _MOST_SHOWN:
             return {}
-        every = np.concatenate([part for _, part in self._chunks()])
+        _, every = self._all()
         return {"cell_probabilities": (("class", "cell"), every.reshape(*self.shape, self.n_classes, -1))}
 
     def labels(self, region: Region) -> Ints:
         """Return the class code that a classifier gives to each cell."""
-        if not self._asked or self._asked[0][0] is not region:
-            self._asked[:] = [(region, region.predict(self._points(np.arange(self.n_cells))))]
-        return self._asked[0][1]
+        if not self._predicted or self._predicted[0][0] is not region:
+            self._predicted[:] = [(region, region.predict(self._points(np.arange(self.n_cells))))]
+        return self._predicted[0][1]
 
-    def region_mass(self, region: Region, n_points: int, seed: np.random.SeedSequence, n_jobs: int | None) -> Mass:
-        """Add up the cells that are given each class."""
-        member = np.eye(region.n_classes)[self.labels(region)]
-        values = np.concatenate([part @ member for _, part in self._chunks()])
-        return Mass(values[None], "sum over cells", True, self.n_cells)
+    def laws(self, probabilities: Floats, at_once: bool = False) -> Iterator[Law]:
+        """Yield laws of point masses, one for every class and cell, in the order (class, cell)."""
+        c, cells = self.concentration.shape
+        centers = Components.points(np.tile(self._points(np.arange(cells)), (c, 1)))
+        labels = np.repeat(np.eye(c), cells, axis=0)
+        for rows, chunk in [self._all()] if at_once else self._chunks():
+            step = len(chunk) if at_once else max(1, _LAW_ELEMENTS // chunk[0].size)
+            for begin in range(0, len(chunk), step):
+                block = chunk[begin : begin + step]
+                weights = probabilities[rows][begin : begin + step, :, None] * block
+                yield Law(centers, weights.reshape(len(block), c * cells), labels)
+
+    def center_labels(self, region: Region) -> tuple[Ints | None, int]:
+        """Predict every cell once."""
+        return np.tile(self.labels(region), self.n_classes), self.n_cells
 
     def points(self, draws: Ints, codes: Ints, rng: np.random.Generator) -> Floats:
         """Choose a cell by its probability."""
@@ -221,11 +253,11 @@ class TableDraws(ClassDraws):
         for rows, part in self._chunks():
             inside = np.flatnonzero((draws >= rows.start) & (draws < rows.stop))
             for code in range(self.n_classes):
-                own = inside[codes[inside] == code]
+                of_class = inside[codes[inside] == code]
                 edges = np.cumsum(part[:, code], axis=1)
-                for draw in np.unique(draws[own]):
-                    mine = own[draws[own] == draw]
-                    chosen[mine] = np.searchsorted(edges[draw - rows.start, :-1], uniform[mine], side="right")
+                for draw in np.unique(draws[of_class]):
+                    of_draw = of_class[draws[of_class] == draw]
+                    chosen[of_draw] = np.searchsorted(edges[draw - rows.start, :-1], uniform[of_draw], side="right")
         return self._points(chosen)
 
     def best_errors(self, probabilities: Floats, n_points: int, rng: np.random.Generator) -> Floats:
@@ -235,13 +267,17 @@ class TableDraws(ClassDraws):
 
     def log_density(self, points: Floats) -> Floats:
         """Return the log probability of the cell of each point."""
-        where = _cells(points, self.levels)
+        cell_of = _find_cells(points, self.levels)
         with np.errstate(divide="ignore"):
-            return np.concatenate([np.log(part[:, :, where]).swapaxes(1, 2) for _, part in self._chunks()])
+            return np.concatenate([np.log(part[:, :, cell_of]).swapaxes(1, 2) for _, part in self._chunks()])
 
     def _points(self, cells: Ints) -> Floats:
-        indices = np.unravel_index(cells, [len(one) for one in self.levels])
-        return np.stack([one[index] for one, index in zip(self.levels, indices, strict=True)], axis=1)
+        indices = np.unravel_index(cells, [len(values) for values in self.levels])
+        return np.stack([values[index] for values, index in zip(self.levels, indices, strict=True)], axis=1)
+
+    def _all(self) -> tuple[slice, Floats]:
+        """Return all draws, (draws, c, cells)."""
+        return slice(None), np.concatenate([part for _, part in self._chunks()])
 
     def _chunks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield all draws in order, (draws, c, cells) at a time; always the same ones."""
@@ -258,7 +294,7 @@ class TableDraws(ClassDraws):
 
 
 def _dirichlet(concentration: Floats, size: int, rng: np.random.Generator) -> Floats:
-    """Draw probabilities (size, c, cells), where concentrations are small by their logarithms, which do not vanish."""
+    """Draw probabilities (size, c, cells); if concentrations are small, by their logarithms, which do not vanish."""
     shape = (size, *concentration.shape)
     if concentration.min() >= _SMALL:
         drawn = rng.standard_gamma(concentration, size=shape)
@@ -273,7 +309,7 @@ def _dirichlet(concentration: Floats, size: int, rng: np.random.Generator) -> Fl
     return np.asarray(drawn)
 
 
-def _cells(features: Floats, levels: Sequence[Floats]) -> Ints:
+def _find_cells(features: Floats, levels: Sequence[Floats]) -> Ints:
     """Return the cell of each point, or raise for a value that is no level."""
     indices = []
     for f, (column, values) in enumerate(zip(features.T, levels, strict=True)):
@@ -285,4 +321,4 @@ def _cells(features: Floats, levels: Sequence[Floats]) -> Ints:
                 "Give all values in levels."
             )
         indices.append(index)
-    return np.asarray(np.ravel_multi_index(tuple(indices), [len(one) for one in levels]), dtype=np.intp)
+    return np.asarray(np.ravel_multi_index(tuple(indices), [len(values) for values in levels]), dtype=np.intp)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.regions.shapes import Linear
+from bayes_gresub.laws.halfspace import HalfSpace
 
 _DROP = 41.0  # Integrals are cut off where the integrand has fallen by exp(-_DROP).
 _FARTHEST = 300.0  # Integrals from there on count as 0; the squared cosh is still in range.
@@ -27,49 +27,13 @@ _NODES = (_EDGES[:-1, None] + np.diff(_EDGES)[:, None] * (0.5 + 0.5 * _LEGENDRE[
 _WEIGHTS = (np.diff(_EDGES)[:, None] * 0.5 * _LEGENDRE[1]).ravel()
 
 
-class ErrorMoments(NamedTuple):
-    """Posterior mean and variance of an error."""
-
-    mean: float
-    variance: float
-
-
-@dataclass(frozen=True, eq=False)
-class ClassMoments:
-    """First and second posterior moments of the masses that each class has in each region.
-
-    Attributes
-    ----------
-    first : ndarray of shape (c, r)
-        E[mass of region i under class y].
-    covariance : ndarray of shape (c, r, c, r)
-        Kept rather than the second moment, in which a small variance would lose its digits.
-    """
-
-    first: Floats
-    covariance: Floats
-
-    @property
-    def second(self) -> Floats:
-        """Return E[mass_y(i) mass_z(j)], shape (c, r, c, r)."""
-        return np.asarray(np.multiply.outer(self.first, self.first) + self.covariance)
-
-    def errors(self, labels: ArrayLike) -> tuple[Floats, Floats]:
-        """Return means (c,) and covariance (c, c) of the class errors, where region i is given the class labels[i]."""
-        codes, (c, r) = np.asarray(labels), self.first.shape
-        if codes.shape != (r,):
-            raise ValueError(f"labels must give one class code for each of {r} regions; got shape {codes.shape}.")
-        wrong = (codes != np.arange(c)[:, None]).astype(float)
-        return (self.first * wrong).sum(axis=1), np.einsum("yi,yizj,zj->yz", wrong, self.covariance, wrong)
-
-
 def normal_inverse_wishart_moments(
-    boundary: Linear, means: ArrayLike, strengths: ArrayLike, dofs: ArrayLike, scales: ArrayLike, *, shared: bool
+    boundary: HalfSpace, means: ArrayLike, strengths: ArrayLike, dofs: ArrayLike, scales: ArrayLike, *, shared: bool
 ) -> ClassMoments | None:
-    r"""Return the moments of the masses on both sides of a hyperplane; None where there is no closed form.
+    r"""Return the moments of the masses on both sides of a hyperplane; None if there is no closed form.
 
     Class y is N(mu, Sigma) with Sigma ~ IW(v, S) and mu | Sigma ~ N(m, Sigma / k). Two points drawn from one class are
-    N(m, (1 + 1/k) Sigma) with correlation 1/(k + 1) given Sigma, and a'Sigma a is a'Sa over a chi-square, so that
+    N(m, (1 + 1/k) Sigma) with correlation 1/(k + 1) given Sigma, and a'Sigma a is a'Sa divided by a chi-square, so
 
     .. math:: E[\epsilon] = T_\nu(h), \quad E[\epsilon^2] = T_\nu(h, h; 1/(k+1)), \quad
               h = (a'm + b) \Big/ \sqrt{a'Sa \frac{k+1}{k \nu}}, \quad \nu = v - d + 1
@@ -77,11 +41,11 @@ def normal_inverse_wishart_moments(
     for the side a'x + b > 0, and -h for the other. Classes that share Sigma have
     :math:`E[\epsilon_y \epsilon_z] = T_\nu(h_y, h_z; 0)`, not a product: one chi-square divides both. Under
     Sigma = sigma^2 I with sigma^2 ~ S / chi-square(v), nu is v and a'Sa is S a'a. With one such variance per feature
-    there is a closed form only where a has a single coordinate. See Dalton and Dougherty (2011), Part II, and (2012).
+    there is a closed form only if a has a single coordinate. See Dalton and Dougherty (2011), Part II, and (2012).
 
     Parameters
     ----------
-    boundary : Linear
+    boundary : HalfSpace
     means, strengths : array-like of shape (c, d) and (c,)
     dofs : array-like of shape (c,) or (1,), or with a last axis d for variances per feature
     scales : array-like of shape (c, d, d), (c, d) or (c,)
@@ -95,7 +59,7 @@ def normal_inverse_wishart_moments(
 
     Examples
     --------
-    >>> side, means, scale = Linear(np.array([1.0, 0.0]), 0.0), [[-1, 0], [1, 0]], 9 * np.eye(2)
+    >>> side, means, scale = HalfSpace(np.array([1.0, 0.0]), 0.0), [[-1, 0], [1, 0]], 9 * np.eye(2)
     >>> moments = normal_inverse_wishart_moments(side, means, [10, 10], [12], [scale], shared=True)
     >>> errors, covariance = moments.errors([0, 1])
     >>> errors.round(4).tolist(), np.sqrt(np.diag(covariance)).round(4).tolist()
@@ -130,19 +94,6 @@ def normal_inverse_wishart_moments(
     # Without spread across the boundary a class goes by its mean, which on the boundary is on side 0.
     ratio = np.divide(score, across, out=np.where(score > 0, np.inf, -np.inf), where=across > 0)
     return _side_moments(ratio, nu, k, shared)
-
-
-def _side_moments(ratio: Floats, dof: Floats, strengths: Floats, shared: bool) -> ClassMoments:
-    """Return the moments of sides 0 and 1 of classes whose a'x + b has median over scale `ratio`."""
-    first = np.stack([_t_cdf(dof, -ratio), _t_cdf(dof, ratio)], axis=1)
-    # Both sides of a class have one variance; the side with less mass gives it without loss of digits.
-    far, less = np.abs(ratio), first.min(axis=1)
-    y, z = np.nonzero(np.eye(len(ratio)) + shared)
-    correlation = np.where(y == z, 1.0 / (strengths[y] + 1.0), 0.0)
-    between = np.zeros((len(ratio), len(ratio)))
-    between[y, z] = np.maximum(_joint_tail(far[y], far[z], dof[y], correlation) - less[y] * less[z], 0.0)
-    sign = np.where(np.stack([ratio > 0, ratio <= 0], axis=1), 1.0, -1.0)
-    return ClassMoments(first, np.einsum("yi,yz,zj->yizj", sign, between, sign))
 
 
 def dirichlet_moments(concentrations: ArrayLike, labels: ArrayLike) -> ClassMoments:
@@ -191,7 +142,7 @@ def overall_moments(
 ) -> ErrorMoments:
     r"""Return mean and variance of the error, the sum of class errors weighted by class probabilities.
 
-    With pi ~ Dirichlet(alpha) independent of the class errors, p = E[pi] and q = 1 / (sum alpha + 1), or q = 0 where
+    With pi ~ Dirichlet(alpha) independent of the class errors, p = E[pi] and q = 1 / (sum alpha + 1), or q = 0 if
     pi = p is known (Dalton and Dougherty 2012 for two classes),
 
     .. math:: E[\epsilon] = \sum_y p_y m_y, \quad Var(\epsilon) = (1 - q) \sum_{yz} p_y p_z C_{yz}
@@ -237,34 +188,49 @@ def conditional_mse(mean: float, variance: float, estimate: float, internal_vari
     return variance + (mean - estimate) ** 2 + internal_variance
 
 
-def bivariate_t_cdf(h: ArrayLike, k: ArrayLike, dof: ArrayLike, correlation: ArrayLike) -> Floats:
-    r"""Return P(X <= h, Y <= k) for the standard bivariate t law, element by element; `dof` may be infinite.
+@dataclass(frozen=True, eq=False)
+class ClassMoments:
+    """First and second posterior moments of the masses that each class has in each region.
 
-    Seen from the origin, of which a disc of radius R has mass 1 - (1 + R^2/nu)^(-nu/2), the quadrant beyond (x, y),
-    x and y at least 0, consists of two sectors, one for each of its edges. With cot phi = (y - r x)/(x sqrt(1 - r^2))
+    Attributes
+    ----------
+    first : ndarray of shape (c, r)
+        E[mass of region i under class y].
+    covariance : ndarray of shape (c, r, c, r)
+        Kept rather than the second moment, in which a small variance would lose its digits.
+    """
+
+    first: Floats
+    covariance: Floats
+
+    def errors(self, labels: ArrayLike) -> tuple[Floats, Floats]:
+        """Return means (c,) and covariance (c, c) of the class errors, where region i is given the class labels[i]."""
+        codes, (c, r) = np.asarray(labels), self.first.shape
+        if codes.shape != (r,):
+            raise ValueError(f"labels must give one class code for each of {r} regions; got shape {codes.shape}.")
+        wrong = (codes != np.arange(c)[:, None]).astype(float)
+        return (self.first * wrong).sum(axis=1), np.einsum("yi,yizj,zj->yz", wrong, self.covariance, wrong)
+
+
+class ErrorMoments(NamedTuple):
+    """Posterior mean and variance of an error."""
+
+    mean: float
+    variance: float
+
+
+def joint_tail(x: Floats, y: Floats, dof: Floats, r: Floats) -> Floats:
+    r"""Return P(X > x, Y > y) of the bivariate t law with correlation r, for x and y at least 0.
+
+    A disc of radius R about the origin has mass 1 - (1 + R^2/nu)^(-nu/2). From the origin, the quadrant beyond (x, y)
+    consists of two sectors, one for each of its edges. With cot phi = (y - r x)/(x sqrt(1 - r^2))
 
     .. math:: P(X > x, Y > y) = Q(x, \phi_x) + Q(y, \phi_y), \quad
               Q(x, \phi) = \frac{1}{2\pi} \int_0^\phi \left(1 + \frac{x^2}{\nu \sin^2\theta}\right)^{-\nu/2} d\theta
 
-    a sum of positive terms, exact to rounding however small. The rest follows from the Student-t law of X and Y. At
-    infinite dof this is the formula of Simon and Divsalar (1998), IEEE Transactions on Communications 46(2).
-
-    Examples
-    --------
-    >>> bivariate_t_cdf([0.0, -1.0], 0.0, 5.0, 0.5).round(6).tolist()
-    [0.333333, 0.141493]
+    a sum of positive terms, exact to rounding however small. At infinite dof this is the formula of Simon and
+    Divsalar (1998), IEEE Transactions on Communications 46(2).
     """
-    x, y, nu, r = np.broadcast_arrays(*(np.asarray(value, dtype=float) for value in (h, k, dof, correlation)))
-    if not (nu > 0).all() or not (np.abs(r) <= 1).all():
-        raise ValueError("dof must be positive and correlation between -1 and 1.")
-    nu, u, v = np.minimum(nu, 1e200), np.abs(x), np.abs(y)
-    beyond = _joint_tail(u, v, nu, np.where((x > 0) == (y > 0), r, -r))
-    one, both = _t_cdf(nu, np.minimum(x, y)) - beyond, 1.0 - _t_cdf(nu, -u) - _t_cdf(nu, -v) + beyond
-    return np.asarray(np.where((x > 0) & (y > 0), both, np.where((x > 0) | (y > 0), one, beyond)))
-
-
-def _joint_tail(x: Floats, y: Floats, dof: Floats, r: Floats) -> Floats:
-    """Return P(X > x, Y > y) for x and y at least 0; see `bivariate_t_cdf`."""
     edges = np.where(np.isinf(x) | np.isinf(y), np.inf, np.stack([x, y]))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         cot = (edges[::-1] / edges - r) / np.sqrt((1.0 - r) * (1.0 + r))
@@ -275,11 +241,30 @@ def _joint_tail(x: Floats, y: Floats, dof: Floats, r: Floats) -> Floats:
     parts = [_sector(*(values[i : i + _CHUNK] for values in flat)) for i in range(0, edges.size, _CHUNK)]
     sectors = np.where(near < _FARTHEST, np.concatenate([*parts, np.empty(0)]).reshape(edges.shape), 0.0)
     # Beyond a right angle, the half-plane less the rest, which is the smaller part: no digits are lost.
-    return np.asarray(np.where(start < 0, _t_cdf(dof, -edges) - sectors, sectors).sum(axis=0))
+    return np.asarray(np.where(start < 0, t_cdf(dof, -edges) - sectors, sectors).sum(axis=0))
+
+
+def t_cdf(dof: Floats, t: Floats) -> Floats:
+    """Return the distribution function of Student's t."""
+    # At one degree of freedom stdtr has half of the digits near 0 (SciPy 1.17).
+    return np.where(dof == 1, np.arctan2(1.0, -t) / np.pi, stdtr(dof, t))
+
+
+def _side_moments(ratio: Floats, dof: Floats, strengths: Floats, shared: bool) -> ClassMoments:
+    """Return the moments of sides 0 and 1 of classes whose a'x + b has median divided by scale `ratio`."""
+    first = np.stack([t_cdf(dof, -ratio), t_cdf(dof, ratio)], axis=1)
+    # Both sides of a class have one variance; the side with less mass gives it without loss of digits.
+    far, less = np.abs(ratio), first.min(axis=1)
+    y, z = np.nonzero(np.eye(len(ratio)) + shared)
+    correlation = np.where(y == z, 1.0 / (strengths[y] + 1.0), 0.0)
+    between = np.zeros((len(ratio), len(ratio)))
+    between[y, z] = np.maximum(joint_tail(far[y], far[z], dof[y], correlation) - less[y] * less[z], 0.0)
+    sign = np.where(np.stack([ratio > 0, ratio <= 0], axis=1), 1.0, -1.0)
+    return ClassMoments(first, np.einsum("yi,yz,zj->yizj", sign, between, sign))
 
 
 def _sector(x: Floats, start: Floats, dof: Floats) -> Floats:
-    r"""Return Q(x, phi) of columns, with sinh(start) = cot phi at least 0; see `bivariate_t_cdf`.
+    r"""Return Q(x, phi) of columns, with sinh(start) = cot phi at least 0; see `joint_tail`.
 
     By cot theta = sinh s this is the integral of (1 + (x cosh s)^2/nu)^(-nu/2) / (2 pi cosh s) over s > start, which
     falls at least as exp(-s) and is analytic for :math:`|Im s| < \pi/2` whatever x and nu: few nodes suffice.
@@ -292,8 +277,3 @@ def _sector(x: Floats, start: Floats, dof: Floats) -> Floats:
         cosh = 0.5 * (growth + 1.0 / growth)
         values = np.exp(-0.5 * dof * np.log1p((x * cosh) ** 2 / dof)) / cosh
     return np.asarray((values @ _WEIGHTS) * length[:, 0] / (2 * np.pi))
-
-
-def _t_cdf(dof: Floats, t: Floats) -> Floats:
-    # At one degree of freedom stdtr has half of the digits near 0 (SciPy 1.17).
-    return np.where(dof == 1, np.arctan2(1.0, -t) / np.pi, stdtr(dof, t))

@@ -1,4 +1,4 @@
-"""Statistics that tell a class's points from a model of them, batched over data sets. Their nulls live elsewhere."""
+"""Statistics of how far the points of a class are from a model, batched over data sets. Their nulls are elsewhere."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SCORES = np.linspace(-3.7, 3.7, 149)
 
 @dataclass(frozen=True, eq=False)
 class Battery:
-    """The statistics of one class, settled by its observed points so that simulated ones are treated alike.
+    """The statistics of one class, fixed by its observed points so that simulated ones are treated alike.
 
     Attributes
     ----------
@@ -36,10 +36,9 @@ class Battery:
     n_axes : int
         Principal axes with spread.
     direction : ndarray of shape (d,), or None
-        Direction to project on; None where none was given or the points do not vary along it.
+        Direction to project on; None if none was given or the points do not vary along it.
     rows : ndarray, or None
-        Rows that the Henze-Zirkler statistic sees; None where the covariance leaves it and Mardia's kurtosis nothing
-        to see.
+        Rows that the Henze-Zirkler statistic uses; None if the points are too few for it and Mardia's kurtosis.
     quantiles : ndarray of shape (k, m), or None
         Of the k projections under the model, by which their values become normal scores; None for a Gaussian model,
         whose values are compared with normal ones as they are.
@@ -52,8 +51,8 @@ class Battery:
     quantiles: Floats | None = None
 
     @property
-    def n_telling(self) -> int:
-        """Return the number of tests that tell where or how points depart; they come first."""
+    def n_specific(self) -> int:
+        """Return the number of tests that show where or how points depart; they come first."""
         return len(self.varying) + self.n_axes + (self.direction is not None) + 2 * (self.rows is not None)
 
     def for_model(self, samples: Floats) -> Battery:
@@ -72,14 +71,14 @@ class Battery:
         return (*features, *axes, *direction, *whole)
 
     def measure(self, samples: Floats) -> Floats:
-        """Return the statistics of data sets of shape (s, n, d), large where the model fails: shape (s, q)."""
+        """Return the statistics of data sets of shape (s, n, d), large if the model fails: shape (s, q)."""
         projections, scores = self._projections(samples)
         if self.quantiles is not None:
             projections = unit_rows(normal_scores(by_quartiles(projections), self.quantiles))
         correlation = projections @ shapiro_wilk_weights(samples.shape[1])
         columns = [np.log(np.maximum(1.0 - correlation**2, np.finfo(float).eps))]
         if self.rows is not None:
-            part = scores if len(self.rows) == scores.shape[2] else whitened(scores[:, :, self.rows])
+            part = scores if len(self.rows) == scores.shape[2] else whiten_scores(scores[:, :, self.rows])
             whole = np.log(np.maximum(henze_zirkler(part), np.finfo(float).eps))[:, None]
             tails = np.log(mardia_kurtosis(scores))[:, None]
             columns += [tails, -tails, whole] if self.quantiles is None else [tails, -tails, whole, -whole]
@@ -97,7 +96,7 @@ class Battery:
         return projections, scores
 
 
-def battery_for(points: Floats, direction: Floats | None, most_rows: int, rng: np.random.Generator) -> Battery:
+def choose_battery(points: Floats, direction: Floats | None, most_rows: int, rng: np.random.Generator) -> Battery:
     """Return the statistics that these points allow, for a Gaussian model."""
     n = len(points)
     varying = np.flatnonzero(np.ptp(points, axis=0) > 0)
@@ -124,7 +123,7 @@ def unit_rows(values: Floats) -> Floats:
 
 
 def by_quartiles(ordered: Floats) -> Floats:
-    """Return sorted rows less their median, over the distance of their quartiles: outliers do not move the others."""
+    """Return sorted rows less their median, divided by their interquartile range: outliers do not move the others."""
     n = ordered.shape[-1]
     width = ordered[..., 3 * n // 4, None] - ordered[..., n // 4, None]
     return np.asarray((ordered - ordered[..., n // 2, None]) / np.where(width > 0, width, 1.0))
@@ -146,14 +145,14 @@ def axis_scores(features: Floats, n_axes: int) -> Floats:
         vectors = np.linalg.eigh(features @ features.swapaxes(1, 2))[1][:, :, : -n_axes - 1 : -1]
         scores = unit_rows(vectors.swapaxes(1, 2) @ features)
     else:
-        # Scores on the axes, over their length, are the eigenvectors of the products of points.
+        # Scores on the axes, divided by their length, are the eigenvectors of the products of points.
         vectors = np.linalg.eigh(features.swapaxes(1, 2) @ features)[1][:, :, : -n_axes - 1 : -1]
         scores = unit_rows(np.ascontiguousarray(vectors.swapaxes(1, 2)))
     skewed = np.einsum("san,san,san->sa", scores, scores, scores)
     return np.asarray(scores * np.where(skewed < 0, -1.0, 1.0)[:, :, None])
 
 
-def whitened(scores: Floats) -> Floats:
+def whiten_scores(scores: Floats) -> Floats:
     """Return scores of shape (s, p, n) turned so that their covariance is a multiple of the identity."""
     centred = scores - scores.mean(axis=2, keepdims=True)
     values, vectors = np.linalg.eigh(centred @ centred.swapaxes(1, 2))
@@ -192,7 +191,7 @@ def henze_zirkler(scores: Floats) -> Floats:
     points = np.sqrt(n) * scores
     squared = np.einsum("spn,spn->sn", points, points)
     half, ones = -0.5 * beta2 * squared[:, None, :], np.ones((len(points), 1, n))
-    # Two more coordinates make the product of j and k the exponent itself, so that nothing overflows.
+    # Two more coordinates make the product of j and k the exponent itself, so nothing overflows.
     left = np.concatenate([beta2 * points, half, ones], axis=1).astype(np.float32)
     right = np.concatenate([points, ones, half], axis=1).astype(np.float32)
     pairs = left.swapaxes(1, 2) @ right
@@ -224,12 +223,12 @@ def smooth_p_values(statistics: Floats) -> Floats:
     r"""Return p-values of pooled statistics, shape (N, q), each column among its own N values.
 
     Below the upper tenth the p-value is the share of values at least as large. Within it ranks would tie the largest
-    value of every column at 1/N, so that no p-value of the smallest of q could be below q/N; there the tail is
+    value of every column at 1/N, and no p-value of the smallest of q could be below q/N; there the tail is
     exponential, from the k-th largest value u on:
 
     .. math:: p(t) = \frac{k}{N} e^{-(t-u)/m}, \qquad m = \frac1k \sum_{t_i > u} (t_i - u)
 
-    The fit treats all N alike, so that whatever is ranked by these p-values stays exchangeable.
+    The fit treats all N alike, so whatever is ranked by these p-values stays exchangeable.
     """
     n = len(statistics)
     k = max(1, int(_TAIL * n))

@@ -76,6 +76,27 @@ class FittedClasses:
         """Return the draws of the classes."""
         return self.posterior.draws
 
+    @property
+    def n_draws(self) -> int:
+        """Return the number of draws of all chains."""
+        return int(np.prod(self.draws.shape))
+
+    @property
+    def flat_probabilities(self) -> Floats:
+        """Return the class probabilities of all draws, chains joined: shape (draws, c)."""
+        return self.probabilities.reshape(-1, self.data.n_classes)
+
+    def given_class(self, confusions: Floats) -> Floats:
+        """Return joint confusion masses (..., draws, regions, regions) as masses given the class, (..., c, regions).
+
+        A class without probability is taken to be classified right, which changes no error.
+        """
+        c = self.data.n_classes
+        rows = confusions[..., :c, :]
+        mass = np.broadcast_to(self.flat_probabilities[:, :, None], rows.shape)
+        right = np.broadcast_to(np.eye(c, confusions.shape[-1]), rows.shape)
+        return np.divide(rows, mass, out=right.copy(), where=mass > 0)
+
     def watched(self) -> tuple[Floats, str]:
         """Return the numbers whose convergence is judged, shape (chains, draws, q), and what they are in words.
 
@@ -107,8 +128,7 @@ class FittedClasses:
         """Return the draws of an error as they were estimated, twice where by sampled points: shape (2, draws)."""
         if self.halves is None:
             return np.stack([np.asarray(estimate.draws)] * 2)
-        probabilities = self.probabilities.reshape(-1, self.data.n_classes)
-        n_regions = self.halves.shape[-1]
+        probabilities, n_regions = self.flat_probabilities, self.halves.shape[-1]
         return np.stack([error_mass(joint_confusion(half, probabilities, n_regions)) for half in self.halves])
 
     def noise_of(self, draws: Floats) -> float:
@@ -117,7 +137,7 @@ class FittedClasses:
 
     def pairs(self, draws: Ints, rng: np.random.Generator) -> tuple[Floats, Ints]:
         """Draw one pair (x, y) under each of these draws: points and codes."""
-        edges = np.cumsum(self.probabilities.reshape(-1, self.data.n_classes)[draws], axis=1)[:, :-1]
+        edges = np.cumsum(self.flat_probabilities[draws], axis=1)[:, :-1]
         codes = (rng.random((len(draws), 1)) > edges).sum(axis=1)
         return self.draws.points(draws, codes, rng), codes
 

@@ -3,46 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.data.validation import warn_user
+from bayes_gresub.laws.halfspace import HalfSpace
+from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.class_draws import ComponentDraws
-from bayes_gresub.models.class_fit import gaussian_null
+from bayes_gresub.models.class_findings import (
+    LEVEL,
+    check_covariances,
+    describe_power,
+    feature_names,
+    find_flat_classes,
+)
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
+from bayes_gresub.models.class_nulls import Simulate, fit_gaussian_null
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.covariance import CovarianceStructure, structure
-from bayes_gresub.models.covariance_draws import GaussianDraws, NormalInverseWishartLaw, Statistics
+from bayes_gresub.models.covariance import (
+    ClassStatistics,
+    CovarianceStructure,
+    GaussianDraws,
+    NormalInverseWishartLaw,
+    read_structure,
+)
 from bayes_gresub.models.exact_moments import ClassMoments, normal_inverse_wishart_moments
-from bayes_gresub.models.gibbs import gibbs
-from bayes_gresub.models.nuts import Settings, nuts
+from bayes_gresub.models.gibbs import run_gibbs
+from bayes_gresub.models.nuts import SamplerSettings, run_nuts
 from bayes_gresub.models.priors import (
     Hierarchical,
+    HierarchicalLaw,
     NormalInverseWishart,
-    fixed_law,
-    hierarchical_numbers,
-    prior_coordinates,
+    choose_coordinates,
     read_prior,
+    standardize_fixed,
+    standardize_hierarchical,
 )
-from bayes_gresub.models.pymc_models import gaussian_density
-from bayes_gresub.models.whitening import HierarchicalNumbers, gaussian_inputs
+from bayes_gresub.models.pymc_models import build_gaussian
+from bayes_gresub.models.whitening import prepare_gaussian
 from bayes_gresub.progress import ticking
 from bayes_gresub.regions.region import Region
-from bayes_gresub.regions.shapes import Linear
 
 MOST_FEATURES = 50
 """Features up to which NUTS samples full covariance matrices."""
+
+_FAR = 10.0
+"""Factor between deviations of prior and sample from which units are doubted."""
 
 
 class GaussianClasses(ClassModel):
     r"""Classes with normal densities, :math:`x \mid y \sim N(\mu_y, \Sigma_y)`.
 
-    Samplers: "nuts" with any prior, "gibbs" with the hierarchical one, "conjugate" with a fixed one. None of them
-    sees more of the sample than counts, means and scatter of the classes, so that the cost does not grow with n.
+    Samplers: "nuts" with any prior, "gibbs" with the hierarchical one, "conjugate" with a fixed one. All of them
+    use only counts, means and scatter of the classes, so the cost does not grow with n.
 
     Parameters
     ----------
@@ -67,6 +85,10 @@ class GaussianClasses(ClassModel):
     0.02
     """
 
+    adjective = "Gaussian"
+    misfit_remedy = "Try StudentTClasses (heavy tails) or MixtureClasses (several modes, skewness)."
+    prior_remedy = "Raise its strength, or use prior='hierarchical'."
+
     def __init__(self, covariance: str = "full", prior: Any = "hierarchical") -> None:
         self.covariance = covariance
         self.prior = prior
@@ -77,8 +99,8 @@ class GaussianClasses(ClassModel):
         return ("nuts", "gibbs") if isinstance(read_prior(self.prior), Hierarchical) else ("nuts", "conjugate")
 
     def check(self, data: Sample, sampler: str) -> None:
-        """Raise for what no sampler can do; warn where there are fewer points than features."""
-        form = structure(self.covariance)
+        """Raise if the sampler is not for this prior, or the prior is wrong; warn if points are fewer than features."""
+        structure = read_structure(self.covariance)
         prior = read_prior(self.prior)
         if isinstance(prior, Hierarchical):
             if sampler == "conjugate":
@@ -91,61 +113,117 @@ class GaussianClasses(ClassModel):
                 "sampler='gibbs' is for the hierarchical prior; a fixed NormalInverseWishart has exact draws. Use "
                 "sampler='conjugate'."
             )
-        self._prior_in(self._coordinates(data), data)
-        instead = "gibbs" if isinstance(prior, Hierarchical) else "conjugate"
-        warn_of_few_points(data, form, sampler, f", sampler={instead!r}")
+        self._standardize_prior(self._coordinates(data), data)
+        check_enough_points(data, structure, sampler, self.cheapest_sampler())
 
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Sample means and covariances."""
         if sampler == "gibbs":
             return self.learn_many([data], sampler, settings, [seed])[0]
-        form = structure(self.covariance)
-        units = self._coordinates(data)
-        statistics = form.statistics(units.inward(data.features), data.codes, data.n_classes)
-        prior = self._prior_in(units, data)
+        structure = read_structure(self.covariance)
+        coordinates = self._coordinates(data)
+        statistics = structure.summarize(coordinates.inward(data.features), data.codes, data.n_classes)
+        prior = self._standardize_prior(coordinates, data)
         if isinstance(prior, NormalInverseWishartLaw):
-            law = form.posterior(prior, statistics)
+            law = structure.update(prior, statistics)
             if sampler == "conjugate":
-                draws = _exact(form, law, units, settings, seed)
+                draws = _draw_exactly(structure, law, coordinates, settings, seed)
             else:
-                draws = _by_nuts(form, statistics, prior, units, settings, seed)
-            return GaussianPosterior(draws, form, units, prior, law)
-        draws = _by_nuts(form, statistics, prior, units, settings, seed)
-        return GaussianPosterior(draws, form, units, prior, None)
+                draws = _sample_by_nuts(structure, statistics, prior, coordinates, settings, seed)
+            return GaussianPosterior(draws, structure, coordinates, prior, law)
+        draws = _sample_by_nuts(structure, statistics, prior, coordinates, settings, seed)
+        return GaussianPosterior(draws, structure, coordinates, prior)
 
     def learn_many(
-        self, data: Sequence[Sample], sampler: str, settings: Settings, seeds: Sequence[np.random.SeedSequence]
+        self, data: Sequence[Sample], sampler: str, settings: SamplerSettings, seeds: Sequence[np.random.SeedSequence]
     ) -> list[ClassPosterior]:
         """Run the Gibbs chains of all samples side by side; they must have as many features and classes."""
         if sampler != "gibbs":
             return super().learn_many(data, sampler, settings, seeds)
-        form = structure(self.covariance)
-        units = [self._coordinates(one) for one in data]
-        prior = self._prior_in(units[0], data[0])
-        if not isinstance(prior, HierarchicalNumbers):
+        structure = read_structure(self.covariance)
+        coordinates = [self._coordinates(sample) for sample in data]
+        prior = self._standardize_prior(coordinates[0], data[0])
+        if not isinstance(prior, HierarchicalLaw):
             raise AssertionError("Gibbs sampling is for the hierarchical prior")
         statistics = [
-            form.statistics(u.inward(one.features), one.codes, one.n_classes)
-            for u, one in zip(units, data, strict=True)
+            structure.summarize(units.inward(sample.features), sample.codes, sample.n_classes)
+            for units, sample in zip(coordinates, data, strict=True)
         ]
-        drawn = _by_gibbs(form, statistics, prior, units, settings, seeds)
-        return [GaussianPosterior(draws, form, u, prior, None) for draws, u in zip(drawn, units, strict=True)]
+        drawn = _sample_by_gibbs(structure, statistics, prior, coordinates, settings, seeds)
+        return [
+            GaussianPosterior(draws, structure, units, prior) for draws, units in zip(drawn, coordinates, strict=True)
+        ]
 
-    def null(self, data: Sample, posterior: ClassPosterior, code: int) -> Any:
+    def with_strength_times(self, factor: float) -> Self:
+        """Return the model with the strength of every prior multiplied."""
+        prior = read_prior(self.prior)
+        priors = [prior] if isinstance(prior, Hierarchical | NormalInverseWishart) else prior
+        stronger = [clone(each).set_params(strength=each.strength * factor) for each in priors]
+        return clone(self).set_params(prior=stronger if prior is priors else stronger[0])
+
+    @property
+    def learns_separation(self) -> bool:
+        """Return whether the prior is the hierarchical one."""
+        return isinstance(read_prior(self.prior), Hierarchical)
+
+    def findings(
+        self, data: Sample, posterior: ClassPosterior, class_probabilities: Floats, seed: np.random.SeedSequence
+    ) -> list[Finding]:
+        """Return the default findings, and those about power, the form of the covariances and a fixed prior's scale."""
+        restricted = self.covariance != "full"
+        # Two tests share the level.
+        level = LEVEL / 2 if restricted else LEVEL
+        findings = [
+            *find_flat_classes(data),
+            self.fit_finding(data, posterior, child(seed, 0), gaussian=True, level=level),
+            *describe_power(data),
+        ]
+        if restricted:
+            findings.append(check_covariances(data, self.covariance, np.random.default_rng(child(seed, 2)), level))
+        prior = self.prior_finding(posterior, class_probabilities, np.random.default_rng(child(seed, 1)))
+        return [*findings, prior, *self._find_far_scale(data)]
+
+    def make_null(self, data: Sample, posterior: ClassPosterior, code: int) -> Simulate:
         """Simulate normal points; no statistic of the check depends on where and how large the class is."""
-        return gaussian_null(data.of_class(code))
+        return fit_gaussian_null(data.of_class(code))
+
+    def _find_far_scale(self, data: Sample) -> list[Finding]:
+        """Find a fixed prior whose scale is far from the spread of a class, as it is in other units."""
+        prior = read_prior(self.prior)
+        if isinstance(prior, Hierarchical):
+            return []
+        priors = [prior] * data.n_classes if isinstance(prior, NormalInverseWishart) else prior
+        names, labels = feature_names(data), data.classes.tolist()
+        for code, class_prior in enumerate(priors):
+            scale = np.asarray(class_prior.scale, dtype=float)
+            squared = np.diag(scale) if scale.ndim == 2 else np.broadcast_to(scale, len(names))
+            believed = np.sqrt(squared / class_prior.dof)
+            seen = data.of_class(code).std(axis=0)
+            with np.errstate(divide="ignore"):
+                distance = np.abs(np.log(believed / seen))
+            worst = int(distance.argmax())
+            if seen[worst] > 0 and distance[worst] > np.log(_FAR):
+                sentence = (
+                    f"The prior scale gives feature {names[worst]} a deviation of about {believed[worst]:.2g}; in "
+                    f"class {labels[code]!r} it is {seen[worst]:.2g}. Is it in the units of the features?"
+                )
+                numbers = {"prior": float(believed[worst]), "sample": float(seen[worst])}
+                return [Finding("scale", True, sentence, numbers)]
+        return []
 
     def _coordinates(self, data: Sample) -> Coordinates:
         one_unit = self.covariance == "spherical"
-        return prior_coordinates(read_prior(self.prior), data.features, data.codes, one_unit, data.feature_names)
+        return choose_coordinates(read_prior(self.prior), data.features, data.codes, one_unit, data.feature_names)
 
-    def _prior_in(self, units: Coordinates, data: Sample) -> HierarchicalNumbers | NormalInverseWishartLaw:
-        form = structure(self.covariance)
+    def _standardize_prior(self, coordinates: Coordinates, data: Sample) -> HierarchicalLaw | NormalInverseWishartLaw:
+        structure = read_structure(self.covariance)
         prior = read_prior(self.prior)
         if isinstance(prior, Hierarchical):
-            return hierarchical_numbers(prior, form, data.features.shape[1])
+            return standardize_hierarchical(prior, structure, data.features.shape[1])
         fixed: NormalInverseWishart | Sequence[NormalInverseWishart] = prior
-        return fixed_law(fixed, form, units, data.n_classes)
+        return standardize_fixed(fixed, structure, coordinates, data.n_classes)
 
 
 class GaussianPosterior(ClassPosterior):
@@ -156,53 +234,52 @@ class GaussianPosterior(ClassPosterior):
     def __init__(
         self,
         draws: ComponentDraws,
-        form: CovarianceStructure,
-        units: Coordinates,
-        prior: HierarchicalNumbers | NormalInverseWishartLaw,
-        law: NormalInverseWishartLaw | None,
+        structure: CovarianceStructure,
+        coordinates: Coordinates,
+        prior: HierarchicalLaw | NormalInverseWishartLaw,
+        law: NormalInverseWishartLaw | None = None,
     ) -> None:
         self.draws = draws
-        self.form = form
-        self.units = units
+        self.structure = structure
+        self.coordinates = coordinates
         self.prior = prior
         self.law = law
 
     def moments(self, region: Region) -> tuple[ClassMoments, Ints] | None:
         """Return the moments under a fixed prior at a linear boundary (none for diagonal covariances)."""
-        if self.law is None or not isinstance(region.geometry, Linear):
+        if self.law is None or not isinstance(region.geometry, HalfSpace):
             return None
-        found = normal_inverse_wishart_moments(
+        moments = normal_inverse_wishart_moments(
             region.geometry,
-            self.units.outward(self.law.centers),
+            self.coordinates.outward(self.law.centers),
             self.law.strengths,
             self.law.dofs,
-            self.form.scaled(self.law.scales, self.units.scale),
-            shared=self.form.is_shared,
+            self.structure.rescale(self.law.scales, self.coordinates.scale),
+            shared=self.structure.is_shared,
         )
-        return None if found is None else (found, region.codes_of_own)
+        return None if moments is None else (moments, region.codes_of_own)
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
         """Draw hyper-parameters, then classes."""
         c, d = self.draws.means.shape[2], self.draws.means.shape[4]
-        groups = 1 if self.form.is_shared else c
+        groups = 1 if self.structure.is_shared else c
         if isinstance(self.prior, NormalInverseWishartLaw):
             law, hyper = self.prior, {}
         else:
-            numbers = self.prior
-            center = rng.standard_normal((n, d)) * numbers.center_sd
-            log_strength = numbers.log_strength + numbers.log_strength_sd * rng.standard_normal(n)
+            center = rng.standard_normal((n, d)) * self.prior.center_sd
+            log_strength = self.prior.log_strength + self.prior.log_strength_sd * rng.standard_normal(n)
             strengths = np.repeat(np.exp(log_strength)[:, None], c, axis=1)
-            shape = (groups, *np.shape(numbers.scale))
+            shape = (groups, *np.shape(self.prior.scale))
             law = NormalInverseWishartLaw(
-                center[:, None, :], strengths, np.full(groups, numbers.dof), np.broadcast_to(numbers.scale, shape)
+                center[:, None, :], strengths, np.full(groups, self.prior.dof), np.broadcast_to(self.prior.scale, shape)
             )
-            hyper = {"center": self.units.outward(center)[None], "log_strength": log_strength[None]}
-        noise = self.form.noise(rng, law.dofs, c, d, n)
-        return container(self.form, self.form.draw(law, noise), self.units, (1, n), hyper=hyper)
+            hyper = {"center": self.coordinates.outward(center)[None], "log_strength": log_strength[None]}
+        noise = self.structure.draw_noise(rng, law.dofs, c, d, n)
+        return collect_draws(self.structure, self.structure.draw(law, noise), self.coordinates, (1, n), hyper=hyper)
 
     def strength_weights(self, factor: float) -> Floats | None:
         r"""Return :math:`p(k \mid \rho f) / p(k \mid \rho)` for each draw of the strength k."""
-        if not isinstance(self.prior, HierarchicalNumbers):
+        if not isinstance(self.prior, HierarchicalLaw):
             return None
         log_k = self.draws.hyper["log_strength"].reshape(-1)
         here = (log_k - self.prior.log_strength) / self.prior.log_strength_sd
@@ -211,109 +288,121 @@ class GaussianPosterior(ClassPosterior):
         return np.asarray(weights / weights.sum())
 
 
-def _exact(
-    form: CovarianceStructure,
-    law: NormalInverseWishartLaw,
-    units: Coordinates,
-    settings: Settings,
-    seed: np.random.SeedSequence,
-) -> ComponentDraws:
-    c, d = law.centers.shape
-    total = settings.chains * settings.draws
-    noise = form.noise(np.random.default_rng(child(seed, 0)), law.dofs, c, d, total)
-    return container(form, form.draw(law, noise), units, (settings.chains, settings.draws))
-
-
-def _by_gibbs(
-    form: CovarianceStructure,
-    statistics: Sequence[Statistics],
-    prior: HierarchicalNumbers,
-    units: Sequence[Coordinates],
-    settings: Settings,
-    seeds: Sequence[np.random.SeedSequence],
-) -> list[ComponentDraws]:
-    """Return the draws of each sample; chains are numbered within samples, so that none depends on the others."""
-    chains = settings.chains
-
-    def stacked(name: str) -> Floats:
-        return np.repeat(np.stack([getattr(one, name) for one in statistics]), chains, axis=0)
-
-    together = Statistics(stacked("counts"), stacked("means"), stacked("scatter"))
-    generators = [np.random.default_rng(child(seed, chain)) for seed in seeds for chain in range(chains)]
-    with ticking(settings.tune + settings.draws, "gibbs", settings.progress, "sweep") as tick:
-        found = gibbs(form, together, prior, generators, settings.draws, settings.tune, tick=tick)
-    result = []
-    for number, own in enumerate(units):
-        rows = slice(number * chains, (number + 1) * chains)
-        shape = found.log_strength[rows].shape
-        drawn = GaussianDraws(found.means[rows], found.spread[rows])
-        hyper = {"center": own.outward(found.center[rows]), "log_strength": found.log_strength[rows]}
-        notes = interruption(shape[1], settings)
-        result.append(container(form, drawn, own, shape, hyper=hyper, notes=notes))
-    return result
-
-
-def _by_nuts(
-    form: CovarianceStructure,
-    statistics: Statistics,
-    prior: HierarchicalNumbers | NormalInverseWishartLaw,
-    units: Coordinates,
-    settings: Settings,
-    seed: np.random.SeedSequence,
-) -> ComponentDraws:
-    inputs, about = gaussian_inputs(form, statistics, prior)
-    hierarchical = isinstance(prior, HierarchicalNumbers)
-    key = ("gaussian", form.name, hierarchical)
-    found = nuts(lambda given: gaussian_density(given, form.name, hierarchical), inputs, key, settings, seed)
-    means, spread = about.draws(found.posterior)
-    hyper = {}
-    if hierarchical:
-        hyper = {
-            "center": units.outward(found.posterior["center"]),
-            "log_strength": found.posterior["log_strength"],
-        }
-    shape = means.shape[:2]
-    drawn = GaussianDraws(means, spread)
-    return container(form, drawn, units, shape, hyper=hyper, stats=found.stats, notes=interruption(shape[1], settings))
-
-
-def interruption(drawn: int, settings: Settings) -> tuple[str, ...]:
-    """Return a note where fewer draws were made than asked for."""
-    if drawn == settings.draws:
-        return ()
-    return (f"sampling was interrupted after {drawn} of {settings.draws} draws a chain; these are kept.",)
-
-
-def container(
-    form: CovarianceStructure, drawn: GaussianDraws, units: Coordinates, shape: tuple[int, ...], **more: Any
+def collect_draws(
+    structure: CovarianceStructure, drawn: GaussianDraws, coordinates: Coordinates, shape: tuple[int, ...], **more: Any
 ) -> ComponentDraws:
     """Return draws in the units of the features, with axes (chain, draw, class, part, ...) for one part per class."""
-    means = units.outward(drawn.means)
-    spread = form.spread_in(drawn.spread, units.scale)
+    means = coordinates.outward(drawn.means)
+    spread = structure.rescale_spread(drawn.spread, coordinates.scale)
     c, d = means.shape[-2:]
-    axes = {"full": 2, "shared": 2, "diagonal": 1, "spherical": 0}[form.name]
+    axes = structure.n_axes
     groups = spread.shape[spread.ndim - axes - 1]
     inner = spread.shape[spread.ndim - axes :]
     return ComponentDraws(means.reshape(*shape, c, 1, d), spread.reshape(*shape, groups, 1, *inner), **more)
 
 
-def warn_of_few_points(data: Sample, form: CovarianceStructure, sampler: str, instead: str = "") -> None:
-    """Raise where NUTS would have to sample too large matrices; warn where one has no more points than features."""
+def note_interruption(drawn: int, settings: SamplerSettings) -> tuple[str, ...]:
+    """Return a note if sampling was interrupted."""
+    if drawn == settings.draws:
+        return ()
+    return (f"sampling was interrupted after {drawn} of {settings.draws} draws a chain; these are kept.",)
+
+
+def check_enough_points(data: Sample, structure: CovarianceStructure, sampler: str, cheaper: str | None = None) -> None:
+    """Raise if matrices are too large for NUTS; warn if one has no more points than features."""
     d, counts = data.features.shape[1], data.counts
-    if sampler == "nuts" and form.name in ("full", "shared") and d > MOST_FEATURES:
+    if sampler == "nuts" and structure.n_axes == 2 and d > MOST_FEATURES:
+        remedies = ["covariance='diagonal'", *([] if cheaper is None else [f"sampler={cheaper!r}"])]
         raise ValueError(
             f"sampler='nuts' takes covariance matrices of at most {MOST_FEATURES} features; got {d}. Use "
-            f"covariance='diagonal'{instead}, or fewer features."
+            f"{', '.join(remedies)}, or fewer features."
         )
-    if form.name == "full" and (counts <= d).any():
+    if structure.name == "full" and (counts <= d).any():
         least = int(counts.argmin())
         warn_user(
             f"class {data.classes[least].item()!r} has {int(counts[least])} points for a covariance matrix of {d} "
             "features: the prior then decides, and in simulations no interval was right. Use covariance='shared' "
             "or 'diagonal', or fewer features.",
         )
-    elif form.name == "shared" and counts.sum() - len(counts) <= d:
+    elif structure.name == "shared" and counts.sum() - len(counts) <= d:
         warn_user(
             f"{int(counts.sum())} points are few for a covariance matrix of {d} features: the prior then decides. "
             "Use covariance='diagonal', or fewer features.",
         )
+
+
+def _draw_exactly(
+    structure: CovarianceStructure,
+    law: NormalInverseWishartLaw,
+    coordinates: Coordinates,
+    settings: SamplerSettings,
+    seed: np.random.SeedSequence,
+) -> ComponentDraws:
+    c, d = law.centers.shape
+    total = settings.chains * settings.draws
+    noise = structure.draw_noise(np.random.default_rng(child(seed, 0)), law.dofs, c, d, total)
+    return collect_draws(structure, structure.draw(law, noise), coordinates, (settings.chains, settings.draws))
+
+
+def _sample_by_gibbs(
+    structure: CovarianceStructure,
+    statistics: Sequence[ClassStatistics],
+    prior: HierarchicalLaw,
+    coordinates: Sequence[Coordinates],
+    settings: SamplerSettings,
+    seeds: Sequence[np.random.SeedSequence],
+) -> list[ComponentDraws]:
+    """Return the draws of each sample; chains are numbered within samples, so none depends on the others."""
+    chains = settings.chains
+
+    def stacked(name: str) -> Floats:
+        return np.repeat(np.stack([getattr(each, name) for each in statistics]), chains, axis=0)
+
+    side_by_side = ClassStatistics(stacked("counts"), stacked("means"), stacked("scatter"))
+    generators = [np.random.default_rng(child(seed, chain)) for seed in seeds for chain in range(chains)]
+    with ticking(settings.tune + settings.draws, "gibbs", settings.progress, "sweep") as tick:
+        chains_drawn = run_gibbs(structure, side_by_side, prior, generators, settings.draws, settings.tune, tick=tick)
+    result = []
+    for number, units in enumerate(coordinates):
+        rows = slice(number * chains, (number + 1) * chains)
+        shape = chains_drawn.log_strength[rows].shape
+        drawn = GaussianDraws(chains_drawn.means[rows], chains_drawn.spread[rows])
+        hyper = {
+            "center": units.outward(chains_drawn.center[rows]),
+            "log_strength": chains_drawn.log_strength[rows],
+        }
+        notes = note_interruption(shape[1], settings)
+        result.append(collect_draws(structure, drawn, units, shape, hyper=hyper, notes=notes))
+    return result
+
+
+def _sample_by_nuts(
+    structure: CovarianceStructure,
+    statistics: ClassStatistics,
+    prior: HierarchicalLaw | NormalInverseWishartLaw,
+    coordinates: Coordinates,
+    settings: SamplerSettings,
+    seed: np.random.SeedSequence,
+) -> ComponentDraws:
+    inputs, whitening = prepare_gaussian(structure, statistics, prior)
+    hierarchical = isinstance(prior, HierarchicalLaw)
+    key = ("gaussian", structure.name, hierarchical)
+    sampled = run_nuts(lambda inputs: build_gaussian(inputs, structure.name, hierarchical), inputs, key, settings, seed)
+    means, spread = whitening.recover_draws(sampled.posterior)
+    hyper = {}
+    if hierarchical:
+        hyper = {
+            "center": coordinates.outward(sampled.posterior["center"]),
+            "log_strength": sampled.posterior["log_strength"],
+        }
+    shape = means.shape[:2]
+    drawn = GaussianDraws(means, spread)
+    return collect_draws(
+        structure,
+        drawn,
+        coordinates,
+        shape,
+        hyper=hyper,
+        stats=sampled.stats,
+        notes=note_interruption(shape[1], settings),
+    )

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.models.covariance import CovarianceStructure
-from bayes_gresub.models.covariance_draws import Noise, NormalInverseWishartLaw, Statistics
-from bayes_gresub.models.whitening import HierarchicalNumbers
+from bayes_gresub.models.covariance import ClassStatistics, CovarianceStructure, NormalInverseWishartLaw, StandardNoise
+from bayes_gresub.models.priors import HierarchicalLaw
 
 _PROPOSAL_DOF = 5.0
 _NEWTON_STEPS = 12
@@ -28,14 +27,13 @@ class GibbsDraws:
     log_strength: Floats
 
 
-def gibbs(
+def run_gibbs(
     structure: CovarianceStructure,
-    statistics: Statistics,
-    prior: HierarchicalNumbers,
+    statistics: ClassStatistics,
+    prior: HierarchicalLaw,
     generators: Sequence[np.random.Generator],
     draws: int,
     tune: int,
-    thin: int = 1,
     tick: Callable[[], None] | None = None,
 ) -> GibbsDraws:
     r"""Draw from the posterior of Gaussian classes whose common centre and strength are learned.
@@ -53,12 +51,12 @@ def gibbs(
 
     Parameters
     ----------
-    statistics : Statistics
+    statistics : ClassStatistics
         With one leading axis, the chains; chains of different data sets may stand side by side.
     generators : sequence of Generator
         One per chain: the numbers of a chain do not depend on those beside it.
     draws, tune : int
-        Sweeps kept (after thinning) and thrown away before, per chain.
+        Sweeps that are kept, and that are thrown away before, per chain.
     tick : callable, optional
         Called after each sweep. KeyboardInterrupt ends sampling; whole sweeps drawn so far are returned.
     """
@@ -67,29 +65,29 @@ def gibbs(
     groups = 1 if structure.is_shared else c
     scale = np.broadcast_to(prior.scale, statistics.scatter.shape)
     dofs = np.full((chains, groups), float(prior.dof))
-    posterior_dofs = dofs + structure.freedom(d) * structure.grouped(counts, axis=-1)
+    posterior_dofs = dofs + structure.dof_per_point(d) * structure.pool(counts, axis=-1)
     center = np.zeros((chains, d))
     log_k = np.full(chains, prior.log_strength)
     kept: list[tuple[Floats, Floats, Floats, Floats]] = []
     try:
-        for sweep in range(tune + draws * thin):
+        for sweep in range(tune + draws):
             if sweep % _BLOCK == 0:
-                noises, others = _random_numbers(structure, generators, posterior_dofs, c, d)
+                noises, others = _draw_random_numbers(structure, generators, posterior_dofs, c, d)
             inside = sweep % _BLOCK
-            noise = Noise(
+            noise = StandardNoise(
                 noises.square_roots[:, inside],
                 None if noises.below is None else noises.below[:, inside],
                 noises.means[:, inside],
             )
             strengths = np.repeat(np.exp(log_k)[:, None], c, axis=1)
             law = NormalInverseWishartLaw(center[:, None, :], strengths, dofs, scale)
-            given = structure.posterior(law, statistics)
+            given = structure.update(law, statistics)
             drawn, whitener = structure.draw_with_whitener(given, noise)
             precision = structure.precision(whitener)
-            center = _center(precision, drawn.means, np.exp(log_k), prior.center_sd, others[0][:, inside])
+            center = _draw_center(precision, drawn.means, np.exp(log_k), prior.center_sd, others[0][:, inside])
             distance = (structure.whiten(whitener, drawn.means - center[:, None, :]) ** 2).sum(axis=(1, 2))
-            log_k = _log_strength(log_k, distance, c * d, prior, others[1][:, inside], others[2][:, inside])
-            if sweep >= tune and (sweep - tune) % thin == 0:
+            log_k = _move_log_strength(log_k, distance, c * d, prior, others[1][:, inside], others[2][:, inside])
+            if sweep >= tune:
                 kept.append((drawn.means, drawn.spread, center, log_k))
             if tick is not None:
                 tick()
@@ -100,25 +98,25 @@ def gibbs(
     return GibbsDraws(means, spread, centers, strengths)
 
 
-def _random_numbers(
+def _draw_random_numbers(
     structure: CovarianceStructure, generators: Sequence[np.random.Generator], dofs: Floats, c: int, d: int
-) -> tuple[Noise, tuple[Floats, Floats, Floats]]:
+) -> tuple[StandardNoise, tuple[Floats, Floats, Floats]]:
     """Return the random numbers of a block of sweeps, shape (chains, sweeps, ...), each chain's from its generator."""
     noises, others = [], []
-    for rng, own in zip(generators, dofs, strict=True):
-        noises.append(structure.noise(rng, own, c, d, _BLOCK))
+    for rng, chain_dofs in zip(generators, dofs, strict=True):
+        noises.append(structure.draw_noise(rng, chain_dofs, c, d, _BLOCK))
         others.append(
             (rng.standard_normal((_BLOCK, d)), rng.standard_t(_PROPOSAL_DOF, size=_BLOCK), rng.exponential(size=_BLOCK))
         )
     below = None if noises[0].below is None else np.stack([noise.below for noise in noises if noise.below is not None])
-    together = Noise(
+    noise_of_all = StandardNoise(
         np.stack([noise.square_roots for noise in noises]), below, np.stack([noise.means for noise in noises])
     )
     normal, student, exponential = (np.stack(part) for part in zip(*others, strict=True))
-    return together, (normal, student, exponential)
+    return noise_of_all, (normal, student, exponential)
 
 
-def _center(precision: Floats, means: Floats, strengths: Floats, sd: float, noise: Floats) -> Floats:
+def _draw_center(precision: Floats, means: Floats, strengths: Floats, sd: float, noise: Floats) -> Floats:
     """Draw the common centre given the classes: precision I / sd^2 + k sum of Sigma_y^(-1)."""
     d = means.shape[-1]
     c = means.shape[1]
@@ -134,8 +132,8 @@ def _center(precision: Floats, means: Floats, strengths: Floats, sd: float, nois
     return np.asarray(pulled / total + noise / np.sqrt(total))
 
 
-def _log_strength(
-    current: Floats, distance: Floats, n_terms: int, prior: HierarchicalNumbers, student: Floats, exponential: Floats
+def _move_log_strength(
+    current: Floats, distance: Floats, n_terms: int, prior: HierarchicalLaw, student: Floats, exponential: Floats
 ) -> Floats:
     """Move log k by one Metropolis step whose proposal does not depend on where it is."""
     a, precision = prior.log_strength, prior.log_strength_sd**-2

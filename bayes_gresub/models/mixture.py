@@ -12,13 +12,12 @@ from bayes_gresub.data.validation import check_whole, warn_user
 from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.covariance import CovarianceStructure, structure
-from bayes_gresub.models.covariance_draws import NormalInverseWishartLaw
-from bayes_gresub.models.gaussian import interruption, warn_of_few_points
-from bayes_gresub.models.nuts import Settings, nuts
-from bayes_gresub.models.priors import hierarchical_numbers, prior_coordinates, read_hierarchical
-from bayes_gresub.models.pymc_models import PART_CONCENTRATION, SEPARATION_SD, mixture_density
-from bayes_gresub.models.whitening import HierarchicalNumbers, mixture_inputs
+from bayes_gresub.models.covariance import CovarianceStructure, NormalInverseWishartLaw, read_structure
+from bayes_gresub.models.gaussian import check_enough_points, note_interruption
+from bayes_gresub.models.nuts import SamplerSettings, run_nuts
+from bayes_gresub.models.priors import HierarchicalLaw, choose_coordinates, read_hierarchical, standardize_hierarchical
+from bayes_gresub.models.pymc_models import PART_CONCENTRATION, SEPARATION_SD, build_mixture
+from bayes_gresub.models.whitening import prepare_mixture
 
 
 class MixtureClasses(ClassModel):
@@ -29,8 +28,8 @@ class MixtureClasses(ClassModel):
     .. math:: w_y \sim \mathrm{Dirichlet}(2, \dots, 2), \quad \mu_{yk} \sim N(m, \omega^2 I), \quad
               m \sim N(0, t^2 I), \quad \log\omega \sim N(0, 0.5^2), \quad \Sigma_{yk} \sim IW(v, S)
 
-    where the mean of a covariance is the identity over the squared number of parts. The parts have no names: they may
-    change places between chains, so convergence is judged by the error and the likelihood. Sampler: "nuts".
+    where the mean of a covariance is the identity divided by the squared number of parts. The parts have no names and
+    may change places between chains, so convergence is judged by the error and the likelihood. Sampler: "nuts".
 
     Parameters
     ----------
@@ -49,6 +48,8 @@ class MixtureClasses(ClassModel):
     """
 
     samplers = ("nuts",)
+    adjective = "mixture"
+    misfit_remedy = "Try more parts, or a measure without a model such as BolsteredPosterior."
 
     def __init__(self, n_parts: int = 2, covariance: str = "full", prior: Any = "hierarchical") -> None:
         self.n_parts = n_parts
@@ -56,10 +57,10 @@ class MixtureClasses(ClassModel):
         self.prior = prior
 
     def check(self, data: Sample, sampler: str) -> None:
-        """Raise where a class has fewer points than parts; warn where parts would have fewer than features."""
+        """Raise if a class has fewer than two points per part; warn if parts have no more points than features."""
         parts = check_whole(self.n_parts, "n_parts", 1)
-        form = structure(self.covariance)
-        if form.is_shared:
+        structure = read_structure(self.covariance)
+        if structure.is_shared:
             raise ValueError("covariance must be 'full', 'diagonal' or 'spherical' for MixtureClasses; got 'shared'.")
         self._coordinates(data)
         if (data.counts < 2 * parts).any():
@@ -68,49 +69,58 @@ class MixtureClasses(ClassModel):
                 f"has {int(data.counts.min())}. Lower n_parts, or use GaussianClasses."
             )
         d = data.features.shape[1]
-        if form.name == "full" and (data.counts < parts * (d + 1)).any():
+        if structure.name == "full" and (data.counts < parts * (d + 1)).any():
             warn_user(
                 f"the smallest class has {int(data.counts.min())} points for {parts} covariance matrices of {d} "
                 "features: the prior then decides. Use covariance='diagonal', fewer parts or fewer features.",
             )
         else:
-            warn_of_few_points(data, form, sampler)
+            check_enough_points(data, structure, sampler)
 
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Sample weights, means and covariances of all parts, starting about those that k-means finds."""
-        form = structure(self.covariance)
-        units = self._coordinates(data)
+        structure = read_structure(self.covariance)
+        coordinates = self._coordinates(data)
         d, c, parts = data.features.shape[1], data.n_classes, self.n_parts
-        numbers = self._numbers(form, d)
-        inside = units.inward(data.features)
-        labels = _split(inside, data, parts, seed)
-        inputs, about = mixture_inputs(form, inside, data.codes, labels, c, parts, numbers)
-        found = nuts(lambda given: mixture_density(given, form.name), inputs, ("mixture", form.name), settings, seed)
-        means, spread = about.draws(found.posterior)
+        numbers = self._numbers(structure, d)
+        inside = coordinates.inward(data.features)
+        labels = _assign_parts(inside, data, parts, seed)
+        inputs, whitening = prepare_mixture(structure, inside, data.codes, labels, c, parts, numbers)
+        sampled = run_nuts(
+            lambda inputs: build_mixture(inputs, structure.name), inputs, ("mixture", structure.name), settings, seed
+        )
+        means, spread = whitening.recover_draws(sampled.posterior)
         shape = means.shape[:2]
-        spread = form.spread_in(spread, units.scale)
+        spread = structure.rescale_spread(spread, coordinates.scale)
         hyper = {
-            "center": units.outward(found.posterior["center"]),
-            "log_separation": found.posterior["log_separation"],
+            "center": coordinates.outward(sampled.posterior["center"]),
+            "log_separation": sampled.posterior["log_separation"],
         }
         draws = ComponentDraws(
-            units.outward(means).reshape(*shape, c, parts, d),
+            coordinates.outward(means).reshape(*shape, c, parts, d),
             spread.reshape(*shape, c, parts, *spread.shape[3:]),
-            found.posterior["weights"],
+            sampled.posterior["weights"],
             hyper=hyper,
-            stats=found.stats,
-            notes=interruption(shape[1], settings),
+            stats=sampled.stats,
+            notes=note_interruption(shape[1], settings),
         )
-        return MixturePosterior(draws, form, units, numbers)
+        return MixturePosterior(draws, structure, coordinates, numbers)
+
+    @property
+    def learns_separation(self) -> bool:
+        """Return True: the prior is hierarchical."""
+        return True
 
     def _coordinates(self, data: Sample) -> Coordinates:
         prior = read_hierarchical(self.prior, "MixtureClasses")
-        return prior_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
+        return choose_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
 
-    def _numbers(self, form: CovarianceStructure, d: int) -> HierarchicalNumbers:
-        numbers = hierarchical_numbers(read_hierarchical(self.prior, "MixtureClasses"), form, d)
+    def _numbers(self, structure: CovarianceStructure, d: int) -> HierarchicalLaw:
+        numbers = standardize_hierarchical(read_hierarchical(self.prior, "MixtureClasses"), structure, d)
         # Parts are narrower than the class that they make up.
-        return HierarchicalNumbers(
+        return HierarchicalLaw(
             numbers.log_strength,
             numbers.log_strength_sd,
             numbers.center_sd,
@@ -125,11 +135,11 @@ class MixturePosterior(ClassPosterior):
     draws: ComponentDraws
 
     def __init__(
-        self, draws: ComponentDraws, form: CovarianceStructure, units: Coordinates, prior: HierarchicalNumbers
+        self, draws: ComponentDraws, structure: CovarianceStructure, coordinates: Coordinates, prior: HierarchicalLaw
     ) -> None:
         self.draws = draws
-        self.form = form
-        self.units = units
+        self.structure = structure
+        self.coordinates = coordinates
         self.prior = prior
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
@@ -141,25 +151,25 @@ class MixturePosterior(ClassPosterior):
         law = NormalInverseWishartLaw(
             np.zeros((c * parts, d)), np.ones(c * parts), np.full(c * parts, self.prior.dof), scales
         )
-        noise = self.form.noise(rng, law.dofs, c * parts, d, n)
+        noise = self.structure.draw_noise(rng, law.dofs, c * parts, d, n)
         means = center[:, None] + np.exp(log_separation)[:, None, None] * noise.means
-        spread = self.form.spread_in(self.form.draw(law, noise).spread, self.units.scale)
+        spread = self.structure.rescale_spread(self.structure.draw(law, noise).spread, self.coordinates.scale)
         return ComponentDraws(
-            self.units.outward(means).reshape(1, n, c, parts, d),
+            self.coordinates.outward(means).reshape(1, n, c, parts, d),
             spread.reshape(1, n, c, parts, *spread.shape[2:]),
             rng.dirichlet(np.full(parts, PART_CONCENTRATION), size=(1, n, c)),
-            hyper={"center": self.units.outward(center)[None], "log_separation": log_separation[None]},
+            hyper={"center": self.coordinates.outward(center)[None], "log_separation": log_separation[None]},
         )
 
 
-def _split(features: np.ndarray, data: Sample, parts: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """Return a part for each point, by k-means within its class; where chains start."""
+def _assign_parts(features: np.ndarray, data: Sample, parts: int, seed: np.random.SeedSequence) -> np.ndarray:
+    """Return a part for each point, by k-means within its class: chains start there."""
     from sklearn.cluster import KMeans
 
     labels = np.zeros(len(features), dtype=np.intp)
     for code in range(data.n_classes):
         rows = np.flatnonzero(data.codes == code)
-        found = KMeans(parts, n_init=5, random_state=as_int(child(seed, 2, code))).fit_predict(features[rows])
+        clusters = KMeans(parts, n_init=5, random_state=as_int(child(seed, 2, code))).fit_predict(features[rows])
         # Duplicated points may leave a part empty.
-        labels[rows] = found if len(np.unique(found)) == parts else np.arange(len(rows)) % parts
+        labels[rows] = clusters if len(np.unique(clusters)) == parts else np.arange(len(rows)) % parts
     return labels

@@ -14,37 +14,37 @@ import numpy as np
 
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import as_int
-from bayes_gresub.models.whitening import Inputs
+from bayes_gresub.models.whitening import PyMCInputs
 
 BACKENDS = ("nutpie", "pymc")
 
+_TARGET_ACCEPT = 0.97
 _NOTHING = "interrupted before the first draw after tuning"
 _MOST_COMPILED = 32
 _COMPILED: OrderedDict[Hashable, Any] = OrderedDict()
 
 
 @dataclass(frozen=True)
-class Settings:
+class SamplerSettings:
     """How a sampler is run."""
 
     draws: int
     tune: int
     chains: int
     backend: str | None = None
-    target_accept: float = 0.97
     progress: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class NutsDraws:
-    """Draws of the free variables by name, (chains, draws, ...), and what the sampler tells of itself."""
+    """Draws of the free variables by name, (chains, draws, ...), and statistics of the sampler."""
 
     posterior: Mapping[str, Floats]
     stats: Mapping[str, np.ndarray]
 
 
 def choose_backend(backend: str | None) -> str:
-    """Return the backend by name; by default nutpie where it is installed.
+    """Return the backend by name; by default nutpie if it is installed.
 
     On two cores nutpie compiles a model in about half a minute and refits it in half a second with 2 features, in two
     with 10; PyMC takes about ten seconds for every fit once its compiler cache is warm, and a minute before that.
@@ -58,29 +58,29 @@ def choose_backend(backend: str | None) -> str:
     return backend
 
 
-def nuts(
-    build: Callable[[Inputs], Any],
-    inputs: Inputs,
+def run_nuts(
+    build: Callable[[PyMCInputs], Any],
+    inputs: PyMCInputs,
     key: tuple[Hashable, ...],
-    settings: Settings,
+    settings: SamplerSettings,
     seed: np.random.SeedSequence,
 ) -> NutsDraws:
-    """Sample a model that `build` makes, compiled before if its key and shape were seen.
+    """Sample a model that `build` makes; a model of the same key and shape is compiled once.
 
     Parameters
     ----------
     build : callable
         Makes the PyMC model of data of this shape.
     key : tuple
-        What the model is, besides its shape.
+        Identifies the model, besides its shape.
     """
     backend = choose_backend(settings.backend)
     shapes = tuple((name, inputs.static_shape(name)) for name in sorted(inputs.arrays))
     whole = (*key, inputs.n_parts, shapes, backend)
     if backend == "nutpie":
-        model = _remembered(whole, lambda: _compile(_built(build, inputs)))
+        model = _remember(whole, lambda: _compile(_build(build, inputs)))
         return sample_nutpie(model.with_data(**inputs.arrays), settings, seed)
-    model = _remembered(whole, lambda: _built(build, inputs))
+    model = _remember(whole, lambda: _build(build, inputs))
     import pymc as pm
 
     with model:
@@ -88,19 +88,19 @@ def nuts(
     return sample_pymc(model, settings, seed)
 
 
-def sample_model(model: Any, settings: Settings, seed: np.random.SeedSequence) -> NutsDraws:
+def sample_model(model: Any, settings: SamplerSettings, seed: np.random.SeedSequence) -> NutsDraws:
     """Sample a PyMC model that was built elsewhere; nothing is remembered."""
     if choose_backend(settings.backend) == "nutpie":
         return sample_nutpie(_compile(model), settings, seed)
     return sample_pymc(model, settings, seed)
 
 
-def sample_nutpie(compiled: Any, settings: Settings, seed: np.random.SeedSequence) -> NutsDraws:
+def sample_nutpie(compiled: Any, settings: SamplerSettings, seed: np.random.SeedSequence) -> NutsDraws:
     """Sample a compiled model with nutpie; an interrupt keeps what was drawn."""
     import nutpie
 
     with _quiet():
-        found = nutpie.sample(
+        trace = nutpie.sample(
             compiled,
             draws=settings.draws,
             tune=settings.tune,
@@ -108,35 +108,30 @@ def sample_nutpie(compiled: Any, settings: Settings, seed: np.random.SeedSequenc
             seed=as_int(seed),
             save_warmup=False,
             progress_bar=settings.progress,
-            target_accept=settings.target_accept,
+            target_accept=_TARGET_ACCEPT,
         )
-    return _read(found)
+    return _read_draws(trace)
 
 
-def sample_pymc(model: Any, settings: Settings, seed: np.random.SeedSequence) -> NutsDraws:
+def sample_pymc(model: Any, settings: SamplerSettings, seed: np.random.SeedSequence) -> NutsDraws:
     """Sample with PyMC's own NUTS; an interrupt keeps what was drawn."""
     import pymc as pm
 
     with _quiet(), model:
-        found = pm.sample(
+        trace = pm.sample(
             draws=settings.draws,
             tune=settings.tune,
             chains=settings.chains,
             random_seed=as_int(seed),
-            target_accept=settings.target_accept,
+            target_accept=_TARGET_ACCEPT,
             progressbar=settings.progress,
             compute_convergence_checks=False,
             idata_kwargs={"log_likelihood": False},
         )
-    return _read(found)
+    return _read_draws(trace)
 
 
-def forget() -> None:
-    """Drop all compiled models."""
-    _COMPILED.clear()
-
-
-def _built(build: Callable[[Inputs], Any], inputs: Inputs) -> Any:
+def _build(build: Callable[[PyMCInputs], Any], inputs: PyMCInputs) -> Any:
     with _quiet():
         return build(inputs)
 
@@ -148,7 +143,7 @@ def _compile(model: Any) -> Any:
         return nutpie.compile_pymc_model(model, backend="numba")
 
 
-def _remembered(key: Hashable, make: Callable[[], Any]) -> Any:
+def _remember(key: Hashable, make: Callable[[], Any]) -> Any:
     if key in _COMPILED:
         _COMPILED.move_to_end(key)
     else:
@@ -158,12 +153,12 @@ def _remembered(key: Hashable, make: Callable[[], Any]) -> Any:
     return _COMPILED[key]
 
 
-def _read(found: Any) -> NutsDraws:
+def _read_draws(trace: Any) -> NutsDraws:
     """Return plain arrays. After an interrupt: as many whole chains of one length as hold the most draws."""
-    posterior = {str(name): np.asarray(values) for name, values in found["posterior"].data_vars.items()}
+    posterior = {str(name): np.asarray(values) for name, values in trace["posterior"].data_vars.items()}
     stats = {
         str(name): np.asarray(values)
-        for name, values in found["sample_stats"].data_vars.items()
+        for name, values in trace["sample_stats"].data_vars.items()
         if values.dims == ("chain", "draw") and values.dtype.kind in "biuf"
     }
     n_chains, n_draws = next(iter(posterior.values())).shape[:2]
@@ -186,12 +181,12 @@ def _read(found: Any) -> NutsDraws:
 
 @contextmanager
 def _quiet() -> Any:
-    """Keep back warnings of the libraries' own making that a user can do nothing about."""
+    """Suppress warnings of the libraries that a user can do nothing about."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         # Our matrices are small, and wheels of pip bring no BLAS.
         warnings.filterwarnings("ignore", message="PyTensor could not link to a BLAS")
-        # ArviZ wonders about chains that an interrupt cut short.
+        # ArviZ warns of chains that an interrupt cut short.
         warnings.filterwarnings("ignore", message="More chains")
         yield

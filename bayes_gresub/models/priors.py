@@ -1,8 +1,9 @@
-"""Priors of Gaussian classes: what is believed of means and covariances before the sample. Sampling is elsewhere."""
+"""Priors of Gaussian classes: beliefs about means and covariances before the sample. Sampling is elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.models.coordinates import Coordinates, sample_coordinates
-from bayes_gresub.models.covariance import CovarianceStructure
-from bayes_gresub.models.covariance_draws import NormalInverseWishartLaw
-from bayes_gresub.models.whitening import HierarchicalNumbers
+from bayes_gresub.models.coordinates import Coordinates, measure_coordinates
+from bayes_gresub.models.covariance import CovarianceStructure, NormalInverseWishartLaw
 
 
 class NormalInverseWishart(BaseEstimator):
@@ -22,8 +21,8 @@ class NormalInverseWishart(BaseEstimator):
     .. math:: \Sigma \sim IW(v, S), \qquad \mu \mid \Sigma \sim N(m, \Sigma / k)
 
     It counts as much as k points for the mean and v points for the covariance. A small strength k is not vague: the
-    class means then lie far apart, so that it claims that the classes hardly overlap. `Bayesian.check` says what
-    error a prior implies.
+    class means then lie far apart, so it claims that the classes hardly overlap. `Bayesian.check` reports the error
+    that a prior implies.
 
     Parameters
     ----------
@@ -105,11 +104,33 @@ class Hierarchical(BaseEstimator):
         self.extra_dof = extra_dof
 
 
+@dataclass(frozen=True)
+class HierarchicalLaw:
+    """The law of a hierarchical prior, in standardised coordinates.
+
+    Attributes
+    ----------
+    log_strength, log_strength_sd : float
+        log k ~ N(log_strength, log_strength_sd^2).
+    center_sd : float
+        The common centre is N(0, center_sd^2 I).
+    dof : float
+    scale : ndarray
+        Of the covariances, in the shape of the structure.
+    """
+
+    log_strength: float
+    log_strength_sd: float
+    center_sd: float
+    dof: float
+    scale: Floats
+
+
 Prior = Hierarchical | NormalInverseWishart | Sequence[NormalInverseWishart]
 
 
 def read_prior(prior: Any) -> Prior:
-    """Return the prior that a name or an object stands for; raise where it is neither."""
+    """Return the prior that a name or an object stands for; raise if it is neither."""
     if isinstance(prior, str):
         if prior != "hierarchical":
             raise ValueError(
@@ -118,7 +139,7 @@ def read_prior(prior: Any) -> Prior:
         return Hierarchical()
     if isinstance(prior, Hierarchical | NormalInverseWishart):
         return prior
-    if isinstance(prior, list | tuple) and prior and all(isinstance(one, NormalInverseWishart) for one in prior):
+    if isinstance(prior, list | tuple) and prior and all(isinstance(each, NormalInverseWishart) for each in prior):
         return list(prior)
     raise TypeError(
         "prior must be 'hierarchical', Hierarchical(...), NormalInverseWishart(...) or a list with one "
@@ -128,10 +149,12 @@ def read_prior(prior: Any) -> Prior:
 
 def read_hierarchical(prior: Any, model: str) -> Hierarchical:
     """Return the hierarchical prior that a name or an object stands for; raise for models that have no other."""
-    found = read_prior(prior)
-    if not isinstance(found, Hierarchical):
-        raise ValueError(f"{model} has the hierarchical prior only; got {type(found).__name__}. Use GaussianClasses.")
-    return found
+    hierarchical = read_prior(prior)
+    if not isinstance(hierarchical, Hierarchical):
+        raise ValueError(
+            f"{model} has the hierarchical prior only; got {type(hierarchical).__name__}. Use GaussianClasses."
+        )
+    return hierarchical
 
 
 def check_hierarchical(prior: Hierarchical, d: int) -> None:
@@ -144,7 +167,7 @@ def check_hierarchical(prior: Hierarchical, d: int) -> None:
         value = getattr(prior, name)
         if value is None:
             continue
-        numbers = _numbers(value, name)
+        numbers = _read_numbers(value, name)
         if (
             numbers.shape not in ((), (d,))
             or not np.isfinite(numbers).all()
@@ -154,11 +177,11 @@ def check_hierarchical(prior: Hierarchical, d: int) -> None:
             raise ValueError(f"{name} of the prior must be {needed}, a number or one per feature ({d}); got {value!r}.")
 
 
-def prior_coordinates(
+def choose_coordinates(
     prior: Prior, features: Floats, codes: Ints, one_unit: bool, names: tuple[str, ...] | None
 ) -> Coordinates:
-    """Return the units of the computation: a hierarchical prior's where it names some, else the sample's."""
-    units = sample_coordinates(features, codes, one_unit, names)
+    """Return the coordinates of the computation: those of a hierarchical prior if it has some, else the sample's."""
+    units = measure_coordinates(features, codes, one_unit, names)
     if not isinstance(prior, Hierarchical):
         return units
     d = features.shape[1]
@@ -170,10 +193,10 @@ def prior_coordinates(
     return Coordinates(location, scale)
 
 
-def hierarchical_numbers(prior: Hierarchical, structure: CovarianceStructure, d: int) -> HierarchicalNumbers:
+def standardize_hierarchical(prior: Hierarchical, structure: CovarianceStructure, d: int) -> HierarchicalLaw:
     """Return a hierarchical prior in numbers, in its own units."""
     dof = structure.least_dof(d) + prior.extra_dof
-    return HierarchicalNumbers(
+    return HierarchicalLaw(
         log_strength=float(np.log(prior.strength * d)),
         log_strength_sd=float(prior.strength_spread),
         center_sd=float(prior.center_spread),
@@ -182,7 +205,7 @@ def hierarchical_numbers(prior: Hierarchical, structure: CovarianceStructure, d:
     )
 
 
-def fixed_law(
+def standardize_fixed(
     prior: NormalInverseWishart | Sequence[NormalInverseWishart],
     structure: CovarianceStructure,
     coordinates: Coordinates,
@@ -197,17 +220,19 @@ def fixed_law(
     if len(priors) != n_classes:
         raise ValueError(f"a list of priors must have one for each of {n_classes} classes; got {len(priors)}.")
     means, strengths, dofs, scales = [], [], [], []
-    for one in priors:
-        mean, scale = _numbers(one.mean, "mean"), _numbers(one.scale, "scale")
+    for class_prior in priors:
+        mean, scale = _read_numbers(class_prior.mean, "mean"), _read_numbers(class_prior.scale, "scale")
         if mean.shape != (d,) or not np.isfinite(mean).all():
-            raise ValueError(f"mean of the prior must hold {d} finite numbers, one per feature; got {one.mean!r}.")
-        _check_above(one.strength, "strength", 0.0)
-        _check_above(one.dof, "dof", structure.proper_dof(d))
+            raise ValueError(
+                f"mean of the prior must hold {d} finite numbers, one per feature; got {class_prior.mean!r}."
+            )
+        _check_above(class_prior.strength, "strength", 0.0)
+        _check_above(class_prior.dof, "dof", structure.proper_dof(d))
         structure.check_scale(scale, d)
         means.append(coordinates.inward(mean))
-        strengths.append(float(one.strength))
-        dofs.append(float(one.dof))
-        scales.append(structure.scaled(scale, 1.0 / coordinates.scale))
+        strengths.append(float(class_prior.strength))
+        dofs.append(float(class_prior.dof))
+        scales.append(structure.rescale(scale, 1.0 / coordinates.scale))
     if structure.is_shared:
         same = all(dof == dofs[0] and np.array_equal(scale, scales[0]) for dof, scale in zip(dofs, scales, strict=True))
         if not same:
@@ -216,7 +241,7 @@ def fixed_law(
     return NormalInverseWishartLaw(np.stack(means), np.array(strengths), np.array(dofs), np.stack(scales))
 
 
-def _numbers(value: Any, name: str) -> Floats:
+def _read_numbers(value: Any, name: str) -> Floats:
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:

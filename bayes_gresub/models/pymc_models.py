@@ -1,7 +1,7 @@
 """The class models as PyMC models, prior times likelihood: one compiled model serves any data of its shape.
 
 Data come in as `pm.Data`, already in standardised coordinates and multiplied by a reference factor; what is compiled
-depends only on the shape. `reference.py` makes these data and turns draws back.
+depends only on the shape. `whitening.py` makes these data and recovers draws from theirs.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.models.whitening import Inputs
+from bayes_gresub.models.whitening import PyMCInputs
 
 PART_CONCENTRATION = 2.0
 SEPARATION_SD = 0.5
 
 
-def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
-    r"""Return the PyMC model of Gaussian classes, which sees sufficient statistics only.
+def build_gaussian(inputs: PyMCInputs, structure: str, hierarchical: bool) -> Any:
+    r"""Return the PyMC model of Gaussian classes, of sufficient statistics only.
 
     The precision is P P' with P = R B, R R' the inverse of prior scale plus scatter (a constant), and B lower
     triangular; means are :math:`\bar x + R^{-\top} u / \sqrt n`. So all free numbers are of order one. With
@@ -30,18 +30,19 @@ def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
     up to constants, F F' being the scatter. By the choice of R, :math:`|A|^2 + |P'F|^2 = |B|^2`; and the last square is
     :math:`|B'u|^2`. With one variance per feature B is its diagonal.
 
-    Most of the time of a first fit goes into compiling this, kernel by kernel: what can be worked out before is.
+    Most of the time of a first fit goes into compiling this, kernel by kernel, so as much as possible is computed
+    before.
     """
     import pymc as pm
     import pytensor.tensor as pt
 
     d, c = inputs.n_features, inputs.n_classes
     with pm.Model() as model:
-        data = _data(inputs)
-        root, log_diagonal = _roots(structure, inputs)
+        data = _declare_data(inputs)
+        root, log_diagonal = _declare_roots(structure, inputs)
         offset = pm.Flat("offset", shape=(c, d))
         if hierarchical:
-            center, log_strength, total = _hyper(data, d)
+            center, log_strength, total = _declare_hyper(data, d)
             total += 0.5 * c * d * log_strength
             strengths = pt.exp(log_strength)
         else:
@@ -53,8 +54,8 @@ def gaussian_density(inputs: Inputs, structure: str, hierarchical: bool) -> Any:
     return model
 
 
-def student_density(inputs: Inputs, structure: str) -> Any:
-    r"""Return the PyMC model of Student-t classes; scale matrices and means as in `gaussian_density`.
+def build_student(inputs: PyMCInputs, structure: str) -> Any:
+    r"""Return the PyMC model of Student-t classes; scale matrices and means as in `build_gaussian`.
 
     .. math:: \log p(x \mid y) = \log\Gamma(\tfrac{\nu+d}2) - \log\Gamma(\tfrac\nu2) - \tfrac d2 \log(\pi\nu)
               + \log|P| - \tfrac{\nu+d}2 \log(1 + |P'(x - \mu)|^2 / \nu), \qquad \nu \sim \Gamma(2, 0.1)
@@ -66,17 +67,17 @@ def student_density(inputs: Inputs, structure: str) -> Any:
 
     d, c = inputs.n_features, inputs.n_classes
     with pm.Model() as model:
-        data = _data(inputs)
-        root, log_diagonal = _roots(structure, inputs)
+        data = _declare_data(inputs)
+        root, log_diagonal = _declare_roots(structure, inputs)
         offset = pm.Flat("offset", shape=(c, d))
         dof = pm.Gamma("dof", 2.0, 0.1, shape=c)
-        center, log_strength, total = _hyper(data, d)
+        center, log_strength, total = _declare_hyper(data, d)
         moved = data["per_root_count"] * offset
         from_center = moved + _times(data["reference"], data["means"] - center)
         total += 0.5 * c * d * log_strength - 0.5 * pt.exp(log_strength) * (_times(root, from_center) ** 2).sum()
-        total += (data["powers"] * log_diagonal).sum() - 0.5 * (_applied(data["prior_factor"], root) ** 2).sum()
+        total += (data["powers"] * log_diagonal).sum() - 0.5 * (_apply(data["prior_factor"], root) ** 2).sum()
         codes = data["codes"]
-        inside = _gathered(root, codes if inputs.n_groups > 1 else None, data["whitened"] - moved[codes])
+        inside = _times_of_owner(root, codes if inputs.n_groups > 1 else None, data["whitened"] - moved[codes])
         v = dof[codes]
         tails = -0.5 * (v + d) * pt.log1p((inside**2).sum(axis=-1) / v)
         constants = pt.gammaln((v + d) / 2) - pt.gammaln(v / 2) - 0.5 * d * pt.log(v)
@@ -84,21 +85,21 @@ def student_density(inputs: Inputs, structure: str) -> Any:
     return model
 
 
-def mixture_density(inputs: Inputs, structure: str) -> Any:
+def build_mixture(inputs: PyMCInputs, structure: str) -> Any:
     r"""Return the PyMC model of classes that are mixtures of Gaussian parts; which part a point is of is summed out.
 
     .. math:: p(x \mid y) = \sum_k w_{yk} N(x; \mu_{yk}, \Sigma_{yk}), \quad w_y \sim \mathrm{Dirichlet}(2), \quad
               \mu_{yk} \sim N(m, \omega^2 I), \quad \log \omega \sim N(0, 0.5^2)
 
-    Covariances of the parts are as in `gaussian_density`, about references that k-means found.
+    Covariances of the parts are as in `build_gaussian`, about references from k-means.
     """
     import pymc as pm
     import pytensor.tensor as pt
 
     d, c, parts = inputs.n_features, inputs.n_classes, inputs.n_parts
     with pm.Model() as model:
-        data = _data(inputs)
-        root, log_diagonal = _roots(structure, inputs)
+        data = _declare_data(inputs)
+        root, log_diagonal = _declare_roots(structure, inputs)
         offset = pm.Flat("offset", shape=(c * parts, d))
         weights = pm.Dirichlet("weights", np.full((c, parts), PART_CONCENTRATION))
         center = pm.Normal("center", 0.0, data["center_sd"], shape=d)
@@ -110,40 +111,40 @@ def mixture_density(inputs: Inputs, structure: str) -> Any:
         spread = ((means - center) ** 2).sum() * pt.exp(-2.0 * log_separation)
         means_prior = -c * parts * d * log_separation - 0.5 * spread
         covariance_prior = (data["prior_powers"] * log_diagonal).sum()
-        covariance_prior -= 0.5 * (_applied(data["prior_factor"], root) ** 2).sum()
+        covariance_prior -= 0.5 * (_apply(data["prior_factor"], root) ** 2).sum()
         pm.Potential("prior", covariance_prior + means_prior)
         codes = data["codes"]
         each = []
         for part in range(parts):
             owner = codes * parts + part
-            inside = _gathered(root, owner, data["whitened"][:, part] - moved[owner])
+            inside = _times_of_owner(root, owner, data["whitened"][:, part] - moved[owner])
             log_size = data["log_reference"][owner] + log_det[owner]
             each.append(pt.log(weights[codes, part]) + log_size - 0.5 * (inside**2).sum(axis=-1))
         pm.Potential("likelihood", pt.logsumexp(pt.stack(each), axis=0).sum())
     return model
 
 
-def discrete_density(inputs: Inputs) -> Any:
+def build_discrete(inputs: PyMCInputs) -> Any:
     """Return the PyMC model of cells: p_y ~ Dirichlet(concentration), the counts of a class multinomial."""
     import pymc as pm
     import pytensor.tensor as pt
 
     with pm.Model() as model:
-        data = _data(inputs)
+        data = _declare_data(inputs)
         shape = inputs.arrays["concentration"].shape
         cells = pm.Dirichlet("cell_probabilities", data["concentration"], shape=shape)
         pm.Potential("likelihood", (data["cell_counts"] * pt.log(cells)).sum())
     return model
 
 
-def _data(inputs: Inputs) -> dict[str, Any]:
-    """Return the data as PyMC knows them; lengths that never change are compiled in."""
+def _declare_data(inputs: PyMCInputs) -> dict[str, Any]:
+    """Return the data as PyMC variables; lengths that never change are compiled in."""
     import pymc as pm
 
     return {name: pm.Data(name, value, shape=inputs.static_shape(name)) for name, value in inputs.arrays.items()}
 
 
-def _roots(structure: str, inputs: Inputs) -> tuple[Any, Any]:
+def _declare_roots(structure: str, inputs: PyMCInputs) -> tuple[Any, Any]:
     """Return B and the logarithm of its diagonal: (groups, d, d) and (groups, d); both (groups, d) or (groups, 1)."""
     import pymc as pm
     import pytensor.tensor as pt
@@ -162,7 +163,7 @@ def _roots(structure: str, inputs: Inputs) -> tuple[Any, Any]:
     return pt.concatenate(entries, axis=1)[:, position.ravel()].reshape((groups, d, d)), log_diagonal
 
 
-def _hyper(data: dict[str, Any], d: int) -> tuple[Any, Any, Any]:
+def _declare_hyper(data: dict[str, Any], d: int) -> tuple[Any, Any, Any]:
     """Return the centre of the classes, the logarithm of the strength, and their log density."""
     import pymc as pm
 
@@ -174,7 +175,7 @@ def _hyper(data: dict[str, Any], d: int) -> tuple[Any, Any, Any]:
     return center, log_strength, -0.5 * (squares.sum() + away**2)
 
 
-def _applied(factor: Any, root: Any) -> Any:
+def _apply(factor: Any, root: Any) -> Any:
     """Return factor times B, matrix by matrix, or elementwise."""
     # Sums of products compile twice as quickly as batched matrix products, and d is small.
     return (factor[:, :, :, None] * root[:, None, :, :]).sum(axis=2) if root.ndim == 3 else factor * root
@@ -185,7 +186,7 @@ def _times(root: Any, vectors: Any) -> Any:
     return (root * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else root * vectors
 
 
-def _gathered(root: Any, owner: Any, vectors: Any) -> Any:
+def _times_of_owner(root: Any, owner: Any, vectors: Any) -> Any:
     """Return B_y' v for vectors (n, d), each with the B of its owner, or all with the one there is."""
-    own = root if owner is None else root[owner]
-    return (own * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else own * vectors
+    roots = root if owner is None else root[owner]
+    return (roots * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else roots * vectors

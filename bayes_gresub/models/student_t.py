@@ -1,4 +1,4 @@
-"""Student-t classes: heavy tails, and points that lie far off weigh less."""
+"""Student-t classes: heavy tails, so that distant points weigh less."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from bayes_gresub.data.sample import Sample
 from bayes_gresub.models.class_draws import ComponentDraws
 from bayes_gresub.models.class_model import ClassModel, ClassPosterior
 from bayes_gresub.models.coordinates import Coordinates
-from bayes_gresub.models.covariance import CovarianceStructure, structure
-from bayes_gresub.models.covariance_draws import GaussianDraws
-from bayes_gresub.models.gaussian import GaussianPosterior, container, interruption, warn_of_few_points
-from bayes_gresub.models.nuts import Settings, nuts
-from bayes_gresub.models.priors import Hierarchical, hierarchical_numbers, prior_coordinates, read_hierarchical
-from bayes_gresub.models.pymc_models import student_density
-from bayes_gresub.models.whitening import HierarchicalNumbers, student_inputs
+from bayes_gresub.models.covariance import GaussianDraws, read_structure
+from bayes_gresub.models.gaussian import GaussianPosterior, check_enough_points, collect_draws, note_interruption
+from bayes_gresub.models.nuts import SamplerSettings, run_nuts
+from bayes_gresub.models.priors import (
+    Hierarchical,
+    choose_coordinates,
+    read_hierarchical,
+    standardize_hierarchical,
+)
+from bayes_gresub.models.pymc_models import build_student
+from bayes_gresub.models.whitening import prepare_student
 
 
 class StudentTClasses(ClassModel):
@@ -29,7 +33,7 @@ class StudentTClasses(ClassModel):
     Parameters
     ----------
     covariance : "full" (default), "shared", "diagonal" or "spherical"
-        The form of the scale matrices.
+        The structure of the scale matrices.
     prior : "hierarchical" (default) or Hierarchical
 
     References
@@ -45,59 +49,64 @@ class StudentTClasses(ClassModel):
     """
 
     samplers = ("nuts",)
+    adjective = "Student-t"
+    misfit_remedy = "Try MixtureClasses, or a measure without a model such as BolsteredPosterior."
 
     def __init__(self, covariance: str = "full", prior: Any = "hierarchical") -> None:
         self.covariance = covariance
         self.prior = prior
 
     def check(self, data: Sample, sampler: str) -> None:
-        """Raise for a prior or a covariance that is not known; warn where there are fewer points than features."""
-        form = structure(self.covariance)
+        """Raise if the prior or the covariance is unknown; warn if there are no more points than features."""
+        structure = read_structure(self.covariance)
         self._coordinates(data)
-        warn_of_few_points(data, form, sampler)
+        check_enough_points(data, structure, sampler)
 
-    def learn(self, data: Sample, sampler: str, settings: Settings, seed: np.random.SeedSequence) -> ClassPosterior:
+    def learn(
+        self, data: Sample, sampler: str, settings: SamplerSettings, seed: np.random.SeedSequence
+    ) -> ClassPosterior:
         """Sample means, scale matrices and degrees of freedom."""
-        form = structure(self.covariance)
-        units = self._coordinates(data)
-        numbers = hierarchical_numbers(read_hierarchical(self.prior, "StudentTClasses"), form, data.features.shape[1])
-        inputs, about = student_inputs(form, units.inward(data.features), data.codes, data.n_classes, numbers)
-        found = nuts(lambda given: student_density(given, form.name), inputs, ("student", form.name), settings, seed)
-        means, spread = about.draws(found.posterior)
+        structure = read_structure(self.covariance)
+        coordinates = self._coordinates(data)
+        prior = standardize_hierarchical(
+            read_hierarchical(self.prior, "StudentTClasses"), structure, data.features.shape[1]
+        )
+        inputs, whitening = prepare_student(
+            structure, coordinates.inward(data.features), data.codes, data.n_classes, prior
+        )
+        sampled = run_nuts(
+            lambda inputs: build_student(inputs, structure.name), inputs, ("student", structure.name), settings, seed
+        )
+        means, spread = whitening.recover_draws(sampled.posterior)
         hyper = {
-            "center": units.outward(found.posterior["center"]),
-            "log_strength": found.posterior["log_strength"],
+            "center": coordinates.outward(sampled.posterior["center"]),
+            "log_strength": sampled.posterior["log_strength"],
         }
         shape = means.shape[:2]
-        draws = container(
-            form,
+        draws = collect_draws(
+            structure,
             GaussianDraws(means, spread),
-            units,
+            coordinates,
             shape,
-            dof=found.posterior["dof"],
+            dof=sampled.posterior["dof"],
             hyper=hyper,
-            stats=found.stats,
-            notes=interruption(shape[1], settings),
+            stats=sampled.stats,
+            notes=note_interruption(shape[1], settings),
         )
-        return StudentTPosterior(draws, form, units, numbers, None)
+        return StudentTPosterior(draws, structure, coordinates, prior)
+
+    @property
+    def learns_separation(self) -> bool:
+        """Return True: the prior is hierarchical."""
+        return True
 
     def _coordinates(self, data: Sample) -> Coordinates:
         prior: Hierarchical = read_hierarchical(self.prior, "StudentTClasses")
-        return prior_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
+        return choose_coordinates(prior, data.features, data.codes, self.covariance == "spherical", data.feature_names)
 
 
 class StudentTPosterior(GaussianPosterior):
     """Student-t classes after a sample."""
-
-    def __init__(
-        self,
-        draws: ComponentDraws,
-        form: CovarianceStructure,
-        units: Coordinates,
-        prior: HierarchicalNumbers,
-        law: None,
-    ) -> None:
-        super().__init__(draws, form, units, prior, law)
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> ComponentDraws:
         """Draw classes as the Gaussian model does, and degrees of freedom."""

@@ -7,7 +7,7 @@ import numpy as np
 from bayes_gresub.data.arrays import Floats
 
 
-def lower_triangular(diagonal: Floats, below: Floats | None) -> Floats:
+def fill_lower(diagonal: Floats, below: Floats | None) -> Floats:
     """Return matrices (..., d, d) from diagonals (..., d) and what is below them, (..., d(d-1)/2) row by row."""
     d = diagonal.shape[-1]
     lower = np.zeros((*diagonal.shape, d))
@@ -17,7 +17,7 @@ def lower_triangular(diagonal: Floats, below: Floats | None) -> Floats:
     return lower
 
 
-def inverses(lower: Floats) -> Floats:
+def invert_lower(lower: Floats) -> Floats:
     """Return the inverses by substitution, a row of all matrices at a time; LAPACK takes the matrices one by one."""
     inverse = np.zeros_like(lower)
     for i in range(lower.shape[-1]):

@@ -17,6 +17,7 @@ from bayes_gresub.kernels import DiagonalGaussian
 from bayes_gresub.measures import Bolstered, BolsteredPosterior, Empirical, PosteriorProbability
 from bayes_gresub.paper.lenet import LeNet5
 from bayes_gresub.paper.mnist_files import FOLDER_VARIABLE, folder_is_named, mnist
+from bayes_gresub.paper.product_form import ProductForm
 from bayes_gresub.populations import Population, digits
 from bayes_gresub.posteriors import KNN
 from bayes_gresub.resampling import Calibrated
@@ -56,7 +57,7 @@ def image_estimators(tol: float = 0.002) -> dict[str, Any]:
         "standard_resub": Empirical(),
         "NB_bolster": Bolstered(kernel(), **images),
         "11NNpp": PosteriorProbability(neighbours()),
-        "NB_bolster-11NNpp": BolsteredPosterior(kernel(), neighbours(), "product", **images),
+        "NB_bolster-11NNpp": ProductForm(kernel(), neighbours(), **images),
         "NB_bolster-11NNpp (integrated)": BolsteredPosterior(kernel(), neighbours(), **images),
     }
     for repeats in (1, 5):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_gresub.data.arrays import Floats, Ints, Labels
 from bayes_gresub.data.sample import read_sample
 from bayes_gresub.data.seeds import RULES, Seed, as_int, child, seed_sequence
-from bayes_gresub.data.validation import check_seed, check_whole, warn_user
+from bayes_gresub.data.validation import check_settings, check_whole, warn_user
 from bayes_gresub.networks.torch_classifier import TorchClassifier, TorchFeatures
 
 Images = NDArray[np.float32]
@@ -193,7 +193,7 @@ class LeNet5(ClassifierMixin, BaseEstimator):
         return bool(wrong > _LEARNED * chance)
 
     def _check_parameters(self) -> None:
-        check_seed(self.random_state)
+        check_settings(random_state=self.random_state)
         for name, least in (("batch_size", 1), ("max_epochs", 1), ("patience", 1), ("restarts", 0)):
             check_whole(getattr(self, name), name, least)
         for name, low, high in (("learning_rate", 0.0, np.inf), ("validation_fraction", -1e-300, 0.9)):

@@ -8,7 +8,7 @@ register(
     "bolstered-3nn-pp-product",
     "measure",
     "the paper's product form: no measure, strongly optimistic; for comparison",
-    made("measures.BolsteredPosterior", posterior=made("posteriors.KNN", k=3), form="product"),
+    made("paper.product_form.ProductForm", posterior=made("posteriors.KNN", k=3)),
     main=False,
 )
 register(
@@ -55,10 +55,9 @@ register(
     "measure",
     "bolstered-3nn-pp as printed: the product form, features as given",
     made(
-        "measures.BolsteredPosterior",
+        "paper.product_form.ProductForm",
         kernel=made("kernels.SphericalGaussian", standardize=None),
         posterior=made("posteriors.KNN", k=3, standardize=None),
-        form="product",
     ),
     main=False,
 )

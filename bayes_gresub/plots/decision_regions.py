@@ -65,15 +65,13 @@ def plot_regions(
             f"X must have two features to be drawn; got {sample.features.shape[1]}. Choose two, and give a classifier "
             "and a measure that were trained on these two."
         )
-    region, said = decision_region(
-        classifier, sample.classes, sample.format, sample.features, np.random.SeedSequence(0)
-    )
+    region = decision_region(classifier, sample, np.random.SeedSequence(0))
     kernels = None if measure is None else _kernels(measure, classifier, sample)
     outlines = [] if kernels is None else _outlines(kernels)
     ax = axes_or_new(ax, 5.6, 5.4)
     limits = _limits(np.concatenate([sample.features, *(outline.reshape(-1, 2) for outline in outlines)]))
     _draw_regions(region, limits, resolution, ax)
-    _draw_points(region, sample, said, ax)
+    _draw_points(region, sample, region.center_labels, ax)
     if kernels is not None:
         _draw_kernels(outlines, sample.codes[~kernels.is_still], isinstance(kernels.law, UnitBall), ax)
     ax.set_xlim(*limits[:, 0])
@@ -87,7 +85,7 @@ def plot_regions(
 
 def _kernels(measure: Any, classifier: Any, sample: Sample) -> Components:
     """Return the laws on x about the points, or raise where the measure has none or was fitted to other points."""
-    if isinstance(measure, type) or not callable(getattr(measure, "components", None)):
+    if isinstance(measure, type) or not getattr(measure, "is_centred", False):
         raise TypeError(
             "measure must be a fitted one that has its mass at or about the points, such as Bolstered().fit(X, y); got "
             f"{measure!r}, which has no kernels to draw. Leave it out; a posterior of the error is drawn by "

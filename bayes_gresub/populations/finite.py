@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayes_gresub.data.arrays import Ints, Labels
-from bayes_gresub.data.sample import Sample, encode_labels, read_rows
+from bayes_gresub.data.sample import Sample, encode_labels, read_sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.populations.population import N_TEST, Population, TrueError, rounded_sizes
@@ -58,7 +58,7 @@ class FiniteData(Population):
 
     @cached_property
     def _sample(self) -> Sample:
-        return read_rows(self.X, self.y)
+        return read_sample(self.X, self.y, as_rows=True)
 
     @classmethod
     def from_csv(cls, path: str | Path, target: str, *, class_sizes: str = "random", **options: Any) -> FiniteData:

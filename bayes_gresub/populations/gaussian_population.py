@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.law import Law
 from bayes_gresub.populations.population import SyntheticPopulation, check_classes
 
 
@@ -83,6 +84,7 @@ class Gaussian(SyntheticPopulation):
         noise = rng.standard_normal((len(codes), self.means.shape[1]))
         return self.means[codes] + np.einsum("nij,nj->ni", self._factors[codes], noise)
 
-    def _laws(self) -> tuple[Components, Ints]:
+    def law(self) -> Law:
+        """Return a normal law for each class."""
         classes = np.arange(len(self.means))
-        return Components(self.means, self._factors, classes), classes
+        return self._law_of(Components(self.means, self._factors, classes), classes)

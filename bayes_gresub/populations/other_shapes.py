@@ -9,6 +9,7 @@ import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.laws.components import Components, StudentT
+from bayes_gresub.laws.law import Law
 from bayes_gresub.populations.paper_gaussian import BlockModel, gaussian_bayes_error
 
 
@@ -44,10 +45,11 @@ class HeavyTailed(BlockModel):
         normal = rng.standard_normal((n, len(self._factor)))
         return normal * np.sqrt((self.dof - 2) / rng.chisquare(self.dof, size=(n, 1)))
 
-    def _laws(self) -> tuple[Components, Ints]:
+    def law(self) -> Law:
+        """Return a Student-t law for each class."""
         classes = np.arange(self.n_classes)
         factor = self._factor * np.sqrt((self.dof - 2) / self.dof)
-        return Components(self.means, factor[None], np.zeros_like(classes), StudentT(self.dof)), classes
+        return self._law_of(Components(self.means, factor[None], np.zeros_like(classes), StudentT(self.dof)), classes)
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class Skewed(BlockModel):
     def _noise(self, n: int, rng: np.random.Generator) -> Floats:
         return (rng.gamma(self.shape, size=(n, len(self._factor))) - self.shape) / np.sqrt(self.shape)
 
-    def _laws(self) -> None:
+    def law(self) -> None:
+        """Return None: sums of gamma variates have no formula here."""
         return None
 
 
@@ -142,6 +145,8 @@ class Bimodal(BlockModel):
         side = rng.choice([-1.0, 1.0], size=(len(codes), 1))
         return super()._points(codes, rng) + side * self.shift
 
-    def _laws(self) -> tuple[Components, Ints]:
+    def law(self) -> Law:
+        """Return two normal laws for each class."""
         centers = np.concatenate([self.means - self.shift, self.means + self.shift])
-        return Components(centers, self._factor[None], np.zeros(len(centers), dtype=np.intp)), np.tile([0, 1], 2)
+        components = Components(centers, self._factor[None], np.zeros(len(centers), dtype=np.intp))
+        return self._law_of(components, np.tile([0, 1], 2))

@@ -14,6 +14,7 @@ from scipy.special import ndtr, ndtri
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.law import Law
 from bayes_gresub.populations.population import SyntheticPopulation, check_classes
 
 
@@ -127,9 +128,10 @@ class BlockModel(SyntheticPopulation):
         """Return n draws of z, with mean 0 and covariance the identity."""
         return rng.standard_normal((n, len(self._factor)))
 
-    def _laws(self) -> tuple[Components, Ints] | None:
+    def law(self) -> Law | None:
+        """Return a normal law for each class."""
         classes = np.arange(self.n_classes)
-        return Components(self.means, self._factor[None], np.zeros_like(classes)), classes
+        return self._law_of(Components(self.means, self._factor[None], np.zeros_like(classes)), classes)
 
     def _delta_of(self, bayes_error: float) -> float:
         """Return the delta with which the best classifier of Gaussian classes has this error."""

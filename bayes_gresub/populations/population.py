@@ -9,13 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints, Labels
-from bayes_gresub.data.sample import InputFormat
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import SAMPLES, TRUTH, Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.laws.components import Components
-from bayes_gresub.laws.halfspace import linear_mass
+from bayes_gresub.laws.confusion import error_mass, joint
+from bayes_gresub.laws.halfspace import HalfSpace
+from bayes_gresub.laws.law import Law
 from bayes_gresub.regions.region import Region, decision_region
-from bayes_gresub.regions.shapes import Linear
 
 N_TEST = 5000
 """Test points behind a true error that no formula gives: the paper's number."""
@@ -109,8 +110,8 @@ class SyntheticPopulation(Population):
     def _points(self, codes: Ints, rng: np.random.Generator) -> Floats:
         """Return one point for each class code."""
 
-    def _laws(self) -> tuple[Components, Ints] | None:
-        """Return the components of which all classes are even mixtures, and the class of each; None for other laws."""
+    def law(self) -> Law | None:
+        """Return the law of the population, where it is made of components; None for other laws."""
         return None
 
     @property
@@ -142,14 +143,14 @@ class SyntheticPopulation(Population):
         check_whole(n_test, "n_test", 2)
         seed = seed_sequence(random_state)
         probes, _ = self.sample(_N_PROBES, child(seed, SAMPLES))
-        form = InputFormat(probes.shape[1:], np.dtype(np.float64))
-        region, _ = decision_region(classifier, np.arange(len(prior)), form, probes, seed, in_part=True)
+        points = Sample.of_codes(probes, np.zeros(len(probes), dtype=np.intp), np.arange(len(prior)))
+        region = decision_region(classifier, points, seed, in_part=True)
         if region.n_classes > len(prior):
             raise ValueError(
                 f"the labels that the classifier knows must be among {list(range(len(prior)))}, the population's; got "
                 f"{region.classes[len(prior) :].tolist()!r} too. Train it on labels of the population."
             )
-        if isinstance(region.geometry, Linear) and region.n_classes == 2 and self._laws() is not None:
+        if isinstance(region.geometry, HalfSpace) and region.n_classes == 2 and self.law() is not None:
             value = self._half_space_error(region.geometry, region.codes_of_own)
             return TrueError(value, 0.0, 0, "distribution function at a linear boundary")
         self.check_n_test(n_test)
@@ -168,20 +169,24 @@ class SyntheticPopulation(Population):
 
     def linear_error(self, normal: Floats, offset: float) -> float:
         """Return the true error of the classifier that says 1 where normal'x + offset > 0, else 0; two classes."""
-        if self.n_classes != 2 or self._laws() is None:
+        if self.n_classes != 2 or self.law() is None:
             raise ValueError(
                 f"linear_error needs two classes whose laws have a formula; this {type(self).__name__} has not. Use "
                 "true_error."
             )
-        return self._half_space_error(Linear(np.asarray(normal, dtype=float), float(offset)), np.arange(2))
+        return self._half_space_error(HalfSpace(np.asarray(normal, dtype=float), float(offset)), np.arange(2))
 
-    def _half_space_error(self, boundary: Linear, codes_of_own: Ints) -> float:
-        laws = self._laws()
-        assert laws is not None, "asked for only where there are laws"
-        components, owner = laws
-        mass = linear_mass(components, boundary, [1.0])[0]
+    def _half_space_error(self, boundary: HalfSpace, codes_of_own: Ints) -> float:
+        law = self.law()
+        assert law is not None and not callable(law.labels), "asked for only where there is one"  # noqa: PT018
+        regions = np.empty((len(law.weights), 2))
+        regions[:, codes_of_own] = boundary.mass(law.components, [1.0]).values[0]
+        return float(error_mass(joint(regions, law.weights, law.labels)))
+
+    def _law_of(self, components: Components, owner: Ints) -> Law:
+        """Return the law of classes that are even mixtures of components, `owner` being the class of each."""
         weights = self.class_probabilities[owner] / np.bincount(owner)[owner]
-        return float(weights @ (mass * (codes_of_own != owner[:, None])).sum(axis=1))
+        return Law(components, weights, np.eye(self.n_classes)[owner])
 
     def _tested(self, region: Region, points: Floats, codes: Ints) -> TrueError:
         wrong = region.labels(points) != codes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -14,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import encode_labels
 from bayes_gresub.data.seeds import POSTERIOR, Seed, child, seed_sequence
+from bayes_gresub.data.validation import warn_user
 from bayes_gresub.posteriors.posterior import Posterior
-from bayes_gresub.posteriors.temperature import best_temperature, scaled
+from bayes_gresub.posteriors.temperature import find_temperature, scale_probabilities
 from bayes_gresub.regions.training import trained, weight_argument
 
 
@@ -33,14 +33,14 @@ class ClassifierPosterior(Posterior):
     cv : int, splitter or None, default 5
         Folds for the probabilities at the training points, as scikit-learn means them; None for in-sample ones.
     temperature : bool, default False
-        Scale all probabilities by the temperature that makes the log loss of the out-of-fold ones smallest: for
-        networks, whose softmax is far too sure. Of a network that fits all its points the posterior-probability
-        estimate is then too large, the mean of 1 - P(label), where in-sample probabilities make it nearly 0.
+        Scale all probabilities by the temperature that minimises the log loss of the out-of-fold ones: for networks,
+        whose softmax is far too confident. For a network that fits all its points the posterior-probability estimate
+        is then too large, the mean of 1 - P(label); in-sample probabilities make it nearly 0.
 
     Attributes
     ----------
     temperature_ : float
-        1 where none was asked for.
+        1 if `temperature` is False.
 
     Examples
     --------
@@ -75,27 +75,29 @@ class ClassifierPosterior(Posterior):
         self._fold_of: Ints | None = None
         if self._frozen:
             self.estimator_ = self.estimator
-            self._training = self._aligned(self.estimator_, self.estimator_.predict_proba(features))
+            self._training = self._align(self.estimator_, self.estimator_.predict_proba(features))
             return self
         seed = None if random_state is None else seed_sequence(random_state)
-        self.estimator_ = trained(self.estimator, features, labels, weights, _part(seed, 0))
+        self.estimator_ = trained(self.estimator, features, labels, weights, _child_seed(seed, 0))
         if self.cv is None:
-            self._training = self._aligned(self.estimator_, self.estimator_.predict_proba(features))
+            self._training = self._align(self.estimator_, self.estimator_.predict_proba(features))
             return self
         self._training = np.full((len(labels), len(self.classes_)), np.nan)
         self._fold_of = np.full(len(labels), -1)
         for fold, (train, test) in enumerate(check_cv(self.cv, labels, classifier=True).split(features, labels)):
-            some = None if weights is None else weights[train]
-            model = trained(self.estimator, _rows(features, train), labels[train], some, _part(seed, 1 + fold))
+            fold_weights = None if weights is None else weights[train]
+            model = trained(
+                self.estimator, _take_rows(features, train), labels[train], fold_weights, _child_seed(seed, 1 + fold)
+            )
             self._fold_models.append(model)
-            self._training[test] = self._aligned(model, model.predict_proba(_rows(features, test)))
+            self._training[test] = self._align(model, model.predict_proba(_take_rows(features, test)))
             self._fold_of[test] = fold
         if (self._fold_of < 0).any():
             raise ValueError("cv must put every point in a test fold; got a splitter that leaves some out. Use KFold.")
         if self.temperature:
             codes = encode_labels(labels, self.classes_, "labels in y", "")
-            self.temperature_ = best_temperature(self._training, codes, weights)
-            self._training = scaled(self._training, self.temperature_)
+            self.temperature_ = find_temperature(self._training, codes, weights)
+            self._training = scale_probabilities(self._training, self.temperature_)
         return self
 
     @property
@@ -110,7 +112,7 @@ class ClassifierPosterior(Posterior):
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probabilities of the fit on the whole sample."""
         check_is_fitted(self)
-        return self._scaled(self._aligned(self.estimator_, self.estimator_.predict_proba(X)))
+        return self._at_temperature(self._align(self.estimator_, self.estimator_.predict_proba(X)))
 
     def sampled_proba(self, X: ArrayLike, owners: Ints | None = None) -> Floats:
         """Return the probabilities at sampled points, from the fit that did not see the point they lie about."""
@@ -121,11 +123,11 @@ class ClassifierPosterior(Posterior):
         for fold, model in enumerate(self._fold_models):
             rows = np.flatnonzero(self._fold_of[owners] == fold)
             if len(rows):
-                result[rows] = self._aligned(model, model.predict_proba(_rows(points, rows)))
-        return self._scaled(result)
+                result[rows] = self._align(model, model.predict_proba(_take_rows(points, rows)))
+        return self._at_temperature(result)
 
-    def _scaled(self, probabilities: Floats) -> Floats:
-        return scaled(probabilities, self.temperature_) if self.temperature else probabilities
+    def _at_temperature(self, probabilities: Floats) -> Floats:
+        return scale_probabilities(probabilities, self.temperature_) if self.temperature else probabilities
 
     def training_proba(self) -> Floats:
         """Return the out-of-fold probabilities; in-sample ones with cv=None or a frozen estimator."""
@@ -133,14 +135,12 @@ class ClassifierPosterior(Posterior):
         return self._training
 
     def warn_if_same(self, classifier: Any) -> None:
-        """Warn where a frozen estimator is the classifier that is judged: it would confirm itself."""
+        """Warn if a frozen estimator is the classifier that is judged: it would confirm itself."""
         model = self.estimator.estimator if self._frozen else None
         if model is not None and (classifier is model or getattr(classifier, "estimator", None) is model):
-            warnings.warn(
+            warn_user(
                 "the posterior is the classifier being judged: its own probabilities confirm its predictions, and "
-                "the estimate is too low. Use another model, or an unfrozen one, which is refitted out of fold.",
-                UserWarning,
-                stacklevel=5,
+                "the estimate is too low. Use another model, or an unfrozen one, which is refitted out of fold."
             )
 
     def _check_estimator(self, counts: Ints, weighted: bool) -> None:
@@ -167,13 +167,13 @@ class ClassifierPosterior(Posterior):
                 "in-sample probabilities."
             )
 
-    def _aligned(self, model: Any, probabilities: Any) -> Floats:
-        """Return columns in the order of the sample's classes; probability of others is shared out among them."""
-        own = np.asarray(model.classes_)
+    def _align(self, model: Any, probabilities: Any) -> Floats:
+        """Return columns in the order of the sample's classes, which share the probability of all other classes."""
+        known = np.asarray(model.classes_)
         remedy = "The frozen model was trained without these classes."
-        columns = encode_labels(self.classes_, own, "labels in y", remedy)
+        columns = encode_labels(self.classes_, known, "labels in y", remedy)
         aligned = np.asarray(probabilities, dtype=float)[:, columns]
-        if len(own) == len(columns):
+        if len(known) == len(columns):
             return aligned
         total = aligned.sum(axis=1, keepdims=True)
         if (total <= 0).any():
@@ -184,9 +184,9 @@ class ClassifierPosterior(Posterior):
         return np.asarray(aligned / total)
 
 
-def _part(seed: np.random.SeedSequence | None, which: int) -> np.random.SeedSequence | None:
-    return None if seed is None else child(seed, POSTERIOR, which)
+def _child_seed(seed: np.random.SeedSequence | None, number: int) -> np.random.SeedSequence | None:
+    return None if seed is None else child(seed, POSTERIOR, number)
 
 
-def _rows(X: Any, rows: Ints) -> Any:
+def _take_rows(X: Any, rows: Ints) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

@@ -16,15 +16,15 @@ from threadpoolctl import threadpool_limits
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import Seed, as_int, seed_sequence
 from bayes_gresub.data.validation import check_name, check_whole, warn_user
-from bayes_gresub.posteriors.gp.merging import Merged, merged
+from bayes_gresub.posteriors.gp.merging import MergedPoints, merge_points
 from bayes_gresub.posteriors.posterior import Posterior
 from bayes_gresub.progress import ticking
 
 if TYPE_CHECKING:
     import torch
 
-    from bayes_gresub.posteriors.gp.approximations import Engine
-    from bayes_gresub.posteriors.gp.hyperparameters import Learned
+    from bayes_gresub.posteriors.gp.approximations import LatentApproximation
+    from bayes_gresub.posteriors.gp.hyperparameters import SearchResult
 
 AMPLITUDE_PRIOR = (25.0, 3.0)
 """Median, and deviation of the logarithm, of a log-normal law; chosen in benchmarks/results/gp_prior.md."""
@@ -35,10 +35,10 @@ _MOST_EXACT = 10 * 500**3
 
 _N_INDUCING = 200
 _FOR_ONE_THREAD = 150_000
-"""Numbers in the covariances up to which threads would wait for each other longer than they work."""
+"""Numbers in the covariances up to which several threads would wait for each other longer than they work."""
 
 _LEAST_VARIANCE = 0.1
-"""Of a latent, below which its probabilities hardly move."""
+"""Variance of a latent below which its probabilities hardly move."""
 
 _DRAWS_AT_ONCE = 4_000_000
 """Numbers of draws held at once."""
@@ -54,7 +54,7 @@ class GaussianProcess(Posterior):
     by a Gaussian, and length-scales and amplitudes are those of the largest (bound on the) evidence, times weak
     priors: log-normal about :math:`\sqrt d` for length-scales (deviation of the logarithm 1) and about 25 for
     amplitudes (3). The latter was chosen by held-out log loss on nine sets of data. It matters: larger amplitudes give
-    smaller error estimates, and without a prior those of classes that do not overlap grow without end.
+    smaller error estimates, and without a prior the amplitudes of classes that do not overlap grow without end.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class GaussianProcess(Posterior):
         average; or the one at the mode, which is cheaper and under-confident: by 0.05 at an amplitude of 5, and by
         0.2 at 100.
     shared : bool, default False
-        One length-scale and amplitude for all classes. (Two classes always have the same: data see their sum.)
+        One length-scale and amplitude for all classes. (Two classes always have the same: only their sum matters.)
     lengthscale, amplitude : float or sequence of one per class, optional
         Fixed instead of learned; the length-scale in standard deviations of the features.
     n_inducing : int, "auto" or None
-        Points that carry what is learned, for large samples; None for all. "auto" takes all up to about 500 points in
+        Points that represent the latents, for large samples; None for all. "auto" takes all up to about 500 points in
         10 classes and 1,000 in two, and 200 beyond.
     tol : float, default 1e-4
         Stop when the bound's relative change is below this.
@@ -139,13 +139,13 @@ class GaussianProcess(Posterior):
     ) -> Self:
         """Learn from the sample; weights count points, as if they had been given that often.
 
-        `random_state` is for a process that was given none of its own.
+        `random_state` is used if the process has none of its own.
         """
         import torch
 
         _load_gpytorch()
         self._check_parameters()
-        device = self._checked_device()
+        device = self._read_device()
         seed = seed_sequence(random_state if self.random_state is None else self.random_state)
         points, labels = validate_data(self, _flat(X), y, dtype=np.float64)
         check_classification_targets(labels)
@@ -156,58 +156,63 @@ class GaussianProcess(Posterior):
             raise ValueError(
                 f"GaussianProcess needs points of at least two classes; got 1 class, {classes.tolist()!r}."
             )
-        given = {name: self._given(name, len(classes)) for name in ("lengthscale", "amplitude")}
-        data = merged(points[kept], codes, weights[kept], len(classes))
+        given = {name: self._read_given(name, len(classes)) for name in ("lengthscale", "amplitude")}
+        data = merge_points(points[kept], codes, weights[kept], len(classes))
         with torch.inference_mode(False), torch.enable_grad():
-            engine, found = self._learn(data, given, seed, device)
-        kernel = engine.kernel
-        self.classes_, self._data, self._engine = classes, data, engine
+            approximation, search = self._learn(data, given, seed, device)
+        kernel = approximation.kernel
+        self.classes_, self._data, self._approximation = classes, data, approximation
         self._training: Floats | None = None
-        self.elbo_, self.n_iter_ = found.bound, found.n_iter
+        self.elbo_, self.n_iter_ = search.bound, search.n_iter
         self.lengthscales_, self.amplitudes_ = (
-            np.broadcast_to(one.detach().cpu().numpy(), len(classes)).copy()
-            for one in (kernel.lengthscales, kernel.amplitudes)
+            np.broadcast_to(parameter.detach().cpu().numpy(), len(classes)).copy()
+            for parameter in (kernel.lengthscales, kernel.amplitudes)
         )
         return self
 
     def _learn(
-        self, data: Merged, given: dict[str, Floats | None], seed: np.random.SeedSequence, device: torch.device
-    ) -> tuple[Engine, Learned]:
+        self, data: MergedPoints, given: dict[str, Floats | None], seed: np.random.SeedSequence, device: torch.device
+    ) -> tuple[LatentApproximation, SearchResult]:
         import torch
         from linear_operator.utils.errors import NanError, NotPSDError
         from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
         from bayes_gresub.posteriors.gp.approximations import Inducing, Laplace, Variational
-        from bayes_gresub.posteriors.gp.hyperparameters import LogNormal, learn
+        from bayes_gresub.posteriors.gp.hyperparameters import LogNormal, learn_hyperparameters
         from bayes_gresub.posteriors.gp.latent_kernels import LatentKernel
 
-        x, counts = (torch.as_tensor(one, device=device) for one in (data.units, data.counts))
+        x, counts = (torch.as_tensor(array, device=device) for array in (data.units, data.counts))
         (n, c), d = counts.shape, data.n_varying
         kernel = LatentKernel(c, d, normalized=self.kernel == "normalized", shared=self.shared).to(device)
         priors = {"lengthscale": LogNormal(np.sqrt(d), 1.0), "amplitude": LogNormal(*AMPLITUDE_PRIOR)}
-        starts = {name: priors[name].median if one is None else one[: kernel.n_kernels] for name, one in given.items()}
+        starts = {
+            name: priors[name].median if values is None else values[: kernel.n_kernels]
+            for name, values in given.items()
+        }
         kernel.start(**starts)
-        centers = self._inducing(data.units, kernel.n_latents, seed)
+        centers = self._choose_inducing(data.units, kernel.n_latents, seed)
         if centers is not None:
-            engine: Engine = Inducing(kernel, x, counts, torch.as_tensor(centers, device=device))
+            approximation: LatentApproximation = Inducing(kernel, x, counts, torch.as_tensor(centers, device=device))
         else:
-            engine = (Laplace if self.approximation == "laplace" else Variational)(kernel, x, counts)
+            approximation = (Laplace if self.approximation == "laplace" else Variational)(kernel, x, counts)
         learned = {name: priors[name] if given[name] is None else None for name in given}
         if self.kernel == "normalized":
             learned["amplitude"] = None
         threads = 1 if kernel.n_latents * n**2 <= _FOR_ONE_THREAD else None
         with threadpool_limits(threads), ticking(None, "length-scales", self.progress, "step") as tick:
             try:
-                found = learn(engine, learned["lengthscale"], learned["amplitude"], self.tol, self.max_iter, tick)
+                search = learn_hyperparameters(
+                    approximation, learned["lengthscale"], learned["amplitude"], self.tol, self.max_iter, tick
+                )
             except (LinAlgError, NotPSDError, NanError) as error:
                 raise RuntimeError(
                     f"a covariance matrix of {n} points could not be factored, also with more jitter, at "
                     f"length-scales {kernel.lengthscales.tolist()} and amplitudes {kernel.amplitudes.tolist()}. "
                     "Give a lengthscale, or drop points that nearly coincide."
                 ) from error
-        if not found.converged:
+        if not search.converged:
             warn_user(
-                f"the search for length-scales stopped after {found.n_iter} steps (max_iter={self.max_iter}), before "
+                f"the search for length-scales stopped after {search.n_iter} steps (max_iter={self.max_iter}), before "
                 f"the bound settled to tol={self.tol:g}. Raise max_iter or tol; a smaller amplitude helps, if you gave "
                 "one.",
                 ConvergenceWarning,
@@ -218,10 +223,10 @@ class GaussianProcess(Posterior):
                 f"with {d} features the normalized kernel gives latents a variance of {largest:.2g}: probabilities "
                 f"collapse to 1/{c} everywhere. Use kernel='rbf'."
             )
-        return engine, found
+        return approximation, search
 
-    def _given(self, name: str, c: int) -> Floats | None:
-        """Return a length-scale or amplitude for every class, or None where it is to be learned."""
+    def _read_given(self, name: str, c: int) -> Floats | None:
+        """Return a length-scale or amplitude for every class, or None if it is to be learned."""
         value = getattr(self, name)
         if value is None:
             return None
@@ -234,74 +239,74 @@ class GaussianProcess(Posterior):
         if not fits:
             raise ValueError(f"{name} must be a number above 0, or one for each of {c} classes; got {value!r}.")
         if (self.shared or c == 2) and np.ptp(numbers):
-            what = "shared=True" if self.shared else "two classes"
-            raise ValueError(f"{name} must be the same for all classes with {what}; got {value!r}.")
+            reason = "shared=True" if self.shared else "two classes"
+            raise ValueError(f"{name} must be the same for all classes with {reason}; got {value!r}.")
         return np.broadcast_to(numbers.astype(float), c).copy()
 
-    def _inducing(self, units: Floats, latents: int, seed: np.random.SeedSequence) -> Floats | None:
-        n, wanted = len(units), self.n_inducing
-        if wanted == "auto":
+    def _choose_inducing(self, units: Floats, latents: int, seed: np.random.SeedSequence) -> Floats | None:
+        n, n_inducing = len(units), self.n_inducing
+        if n_inducing == "auto":
             too_large = self.approximation == "variational" and latents * n**3 > _MOST_EXACT
-            wanted = _N_INDUCING if too_large else None
-        if wanted is None or int(wanted) >= n:
+            n_inducing = _N_INDUCING if too_large else None
+        if n_inducing is None or int(n_inducing) >= n:
             return None
         from sklearn.cluster import KMeans
 
-        return np.asarray(KMeans(int(wanted), n_init=1, random_state=as_int(seed)).fit(units).cluster_centers_)
+        return np.asarray(KMeans(int(n_inducing), n_init=1, random_state=as_int(seed)).fit(units).cluster_centers_)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return P(y | x) at the rows of X, shape (m, c)."""
         check_is_fitted(self)
-        return self._proba(self._data.in_units(validate_data(self, _flat(X), dtype=np.float64, reset=False)))
+        return self._predict(self._data.in_units(validate_data(self, _flat(X), dtype=np.float64, reset=False)))
 
     def training_proba(self) -> Floats:
         """Return P(y | X_i) at the training points, those of weight 0 left out."""
         check_is_fitted(self)
         if self._training is None:
-            self._training = self._proba(self._data.units)[self._data.group]
+            self._training = self._predict(self._data.units)[self._data.group]
         return self._training.copy()
 
     def training_draws(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Return joint draws of P(y | X_i) at those points in blocks (draws, n, c), n draws in all.
 
-        They are given the learned length-scales and amplitudes. What inducing points do not explain is drawn
-        independently at every point.
+        They are conditional on the learned length-scales and amplitudes. The part that inducing points do not explain
+        is drawn independently at every point.
         """
         import torch
 
         check_is_fitted(self)
-        latents, points = self._engine.kernel.n_latents, len(self._data.units)
+        latents, points = self._approximation.kernel.n_latents, len(self._data.units)
         at_once = max(1, _DRAWS_AT_ONCE // (points * len(self.classes_)))
         for begin in range(0, n, at_once):
             shape = (latents, points, min(at_once, n - begin))
             noise, more = (torch.as_tensor(rng.standard_normal(shape), device=self.device) for _ in range(2))
             with torch.no_grad():
-                f = self._engine.draw(noise, more)
+                f = self._approximation.draw(noise, more)
                 if latents == 1:
                     proba = torch.sigmoid(torch.stack([-f[0], f[0]], dim=2))
                 else:
                     proba = torch.softmax(f, dim=0).permute(1, 2, 0)
             yield proba.transpose(0, 1)[:, self._data.group].cpu().numpy()
 
-    def _proba(self, units: Floats) -> Floats:
+    def _predict(self, units: Floats) -> Floats:
         import torch
 
         from bayes_gresub.posteriors.gp.softmax import expected_softmax
 
-        found = []
+        chunks = []
         with torch.no_grad():
             for begin in range(0, len(units), _CHUNK):
                 x = torch.as_tensor(units[begin : begin + _CHUNK], device=self.device)
-                found.append(expected_softmax(*self._engine.predict(x)).cpu().numpy())
-        proba = np.concatenate(found)
+                chunks.append(expected_softmax(*self._approximation.predict(x)).cpu().numpy())
+        proba = np.concatenate(chunks)
         return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
     @property
     def space(self) -> str:
         """Return in words the space that distances are measured in."""
-        return "features over their standard deviation"
+        return "features divided by their standard deviation"
 
-    def _checked_device(self) -> torch.device:
+    def _read_device(self) -> torch.device:
         import torch
 
         try:
@@ -333,7 +338,7 @@ class GaussianProcess(Posterior):
 
 
 def _load_gpytorch() -> None:
-    """Import it without the remarks of its parts to each other, which are not for users."""
+    """Import GPyTorch without the warnings of its dependencies, which are not for users."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*torch.jit.script", DeprecationWarning)
         import gpytorch  # noqa: F401

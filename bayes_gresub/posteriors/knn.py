@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import read_features, read_sample
 from bayes_gresub.data.seeds import Seed
-from bayes_gresub.data.units import describe_space, feature_scale, pooled_deviation, to_units
+from bayes_gresub.data.units import SPACES, pooled_deviation, standardized, to_units
 from bayes_gresub.posteriors.posterior import Posterior
 from bayes_gresub.regions.neighbors import NeighborVotes
 
@@ -21,9 +21,9 @@ class KNN(Posterior):
 
     .. math:: \hat P(Y = y \mid x) = \frac1k \sum_{j=1}^{k} I(y^j(x) = y)
 
-    At a training point the point itself is the first of its k neighbours, by its index, so that k=1 gives plain
-    resubstitution even where rows are duplicated. Points tied at the k-th distance share the votes that are left, so
-    that the order of the rows never matters.
+    At a training point the point itself is the first of its k neighbours, by its index, so k=1 gives plain
+    resubstitution even if rows are duplicated. Points tied at the k-th distance share the votes that are left, so the
+    order of the rows never matters.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class KNN(Posterior):
         Number of neighbours.
     standardize : "within-class" or None
         Measure distances in units of the pooled within-class standard deviation of each feature (of the overall one
-        where a feature is constant within classes), or in the features as given, as the paper does.
+        if a feature is constant within classes), or in the features as given, as the paper does.
 
     References
     ----------
@@ -62,11 +62,11 @@ class KNN(Posterior):
             )
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
-        scale = feature_scale(sample.features, sample.codes, self.standardize)
-        # A feature without spread in the classes may still tell them apart.
+        _, scale = standardized(sample.features, sample.codes, self.standardize)
+        # A feature without spread in the classes may still separate them.
         total = pooled_deviation(sample.features, np.zeros_like(sample.codes)) if not scale.all() else scale
         self.feature_scale_ = np.where(scale > 0, scale, total)
-        # Differences are taken before the division by the unit, so that an offset costs no digits.
+        # Differences are taken before the division by the unit, so an offset costs no digits.
         self._origin = sample.features.mean(axis=0)
         self._units = to_units(sample.features - self._origin, self.feature_scale_)
         weights = None if sample_weight is None else sample.weights
@@ -78,7 +78,7 @@ class KNN(Posterior):
     @property
     def space(self) -> str:
         """Return in words the space that distances are measured in."""
-        return describe_space(self.standardize)
+        return SPACES[self.standardize]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the share of votes at the rows of X, shape (m, c)."""

@@ -20,13 +20,13 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
     classes_: Labels
 
     has_draws = False
-    """Whether `training_draws` gives any."""
+    """Whether `training_draws` returns draws."""
 
     @abstractmethod
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, random_state: Seed = None
     ) -> Self:
-        """Learn from the sample; `random_state` is for what is random in it."""
+        """Learn from the sample; `random_state` is for its random parts."""
 
     @abstractmethod
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -42,7 +42,7 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
         return self.classes_[probabilities.argmax(axis=1)]
 
     def sampled_proba(self, X: ArrayLike, owners: Ints | None = None) -> Floats:
-        """Return P(y | x) at sampled points, where single precision is enough.
+        """Return P(y | x) at sampled points; single precision is enough.
 
         `owners` names for each point the training point it was sampled about, if any.
         """
@@ -58,7 +58,7 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
         return "features as given"
 
     def warn_if_same(self, classifier: Any) -> None:
-        """Warn where the posterior is the very classifier it is to judge."""
+        """Warn if the posterior is the classifier that it judges."""
 
 
 def as_posterior(posterior: Any) -> Posterior:

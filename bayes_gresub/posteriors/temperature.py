@@ -1,4 +1,4 @@
-"""Temperature scaling: probabilities of a classifier that is too sure of itself, made honest by one number."""
+"""Temperature scaling: one number corrects the probabilities of a classifier that is too confident."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from bayes_gresub.data.validation import warn_user
 _LOG_RANGE = (np.log(0.05), np.log(1000.0))
 
 
-def scaled(probabilities: Floats, temperature: float) -> Floats:
+def scale_probabilities(probabilities: Floats, temperature: float) -> Floats:
     r"""Return probabilities at a temperature: :math:`p_y^{1/T}`, normalised.
 
     Examples
     --------
-    >>> scaled(np.array([[0.9, 0.1]]), 2.0).round(2).tolist()
+    >>> scale_probabilities(np.array([[0.9, 0.1]]), 2.0).round(2).tolist()
     [[0.75, 0.25]]
     """
     return np.asarray(softmax(_logarithms(probabilities) / temperature, axis=1))
 
 
-def best_temperature(probabilities: Floats, codes: Ints, weights: Floats | None = None) -> float:
+def find_temperature(probabilities: Floats, codes: Ints, weights: Floats | None = None) -> float:
     r"""Return the temperature of the smallest log loss at points that the classifier was not trained on.
 
     .. math:: \hat T = \arg\min_T -\sum_i w_i \log \frac{p_{i y_i}^{1/T}}{\sum_j p_{ij}^{1/T}}
 
-    The loss is convex in 1/T. The answer is kept between 0.05 and 1000.
+    The loss is convex in 1/T. The result is kept between 0.05 and 1000.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def best_temperature(probabilities: Floats, codes: Ints, weights: Floats | None 
     Examples
     --------
     >>> p = np.tile([0.99, 0.01], (4, 1))
-    >>> round(best_temperature(p, np.array([0, 0, 0, 1])), 2)  # right in three of four cases: the odds should be 3
+    >>> round(find_temperature(p, np.array([0, 0, 0, 1])), 2)  # right in three of four cases: the odds should be 3
     4.18
     """
     logits = _logarithms(probabilities)
@@ -62,12 +62,12 @@ def best_temperature(probabilities: Floats, codes: Ints, weights: Floats | None 
 class TemperatureScaled(ClassifierMixin, BaseEstimator):
     """A trained classifier whose probabilities are scaled by a temperature learned at held-out points.
 
-    The softmax of a network that fits its training points is nearly 0 or 1 there, so that a posterior-probability
-    estimate from it is nearly 0. One number, learned where the network was not trained, mends the size of its
-    logits at such points, and changes no prediction. At the training points themselves the logits stay too large:
-    fit the measure to held-out points, or ask it at points without labels, `error(network, X_new)`, where the estimate
-    is the mean of 1 - P(predicted class). The posterior is passed on as scikit-learn's FrozenEstimator. Where there is
-    nothing to hold out, `ClassifierPosterior(rule, temperature=True)` refits out of fold.
+    The softmax of a network that fits its training points is nearly 0 or 1 there, so a posterior-probability
+    estimate from it is nearly 0. One number, learned at points that the network was not trained on, corrects the size
+    of its logits at such points, and changes no prediction. At the training points themselves the logits stay too
+    large: fit the measure to held-out points, or estimate at points without labels, `error(network, X_new)`: the
+    estimate is then the mean of 1 - P(predicted class). The posterior is passed on as scikit-learn's FrozenEstimator.
+    If no points can be held out, `ClassifierPosterior(rule, temperature=True)` refits out of fold.
 
     Parameters
     ----------
@@ -106,22 +106,22 @@ class TemperatureScaled(ClassifierMixin, BaseEstimator):
         )
         if (probabilities.argmax(axis=1) == codes).all():
             warn_user(
-                f"the classifier gets all {len(codes)} points right, so that they say only that it should be surer. "
-                "Are they points that it was trained on? Give it more points, and held-out ones."
+                f"the classifier gets all {len(codes)} points right, so they show only that it should be more "
+                "confident. Are they points that it was trained on? Give more points, and held-out ones."
             )
-        self.temperature_ = best_temperature(probabilities, codes)
+        self.temperature_ = find_temperature(probabilities, codes)
         self.classes_ = classes
         return self
 
     def predict(self, X: ArrayLike) -> Labels:
-        """Return what the classifier says."""
+        """Return the predictions of the classifier."""
         check_is_fitted(self)
         return np.asarray(self.classifier.predict(X))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return its probabilities at the temperature learned."""
+        """Return its probabilities at the learned temperature."""
         check_is_fitted(self)
-        return scaled(np.asarray(self.classifier.predict_proba(X), dtype=float), self.temperature_)
+        return scale_probabilities(np.asarray(self.classifier.predict_proba(X), dtype=float), self.temperature_)
 
 
 def _logarithms(probabilities: Floats) -> Floats:

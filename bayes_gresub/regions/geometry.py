@@ -24,9 +24,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from bayes_gresub.laws.halfspace import HalfSpace
 from bayes_gresub.regions.affine import AffineMap, affine_map
 from bayes_gresub.regions.neighbors import NeighborVotes
-from bayes_gresub.regions.shapes import Geometry, KernelMachine, Linear, Neighbors, Tree
+from bayes_gresub.regions.shapes import Geometry, KernelMachine, Neighbors, Tree
 
 MAX_DENSE_NEIGHBORS = 5000
 """Training points up to which a matrix product beats the classifier's own neighbour search."""
@@ -50,12 +51,16 @@ def geometry(classifier: Any) -> Geometry | None:
     if isinstance(classifier, DecisionTreeClassifier):
         return _tree(classifier)
     if isinstance(classifier, SVC | NuSVC):
-        return _linear_svc(classifier) if _is_binary(classifier) and classifier.kernel == "linear" else _svc(classifier)
+        return (
+            _linear_svc(classifier)
+            if len(classifier.classes_) == 2 and classifier.kernel == "linear"
+            else _svc(classifier)
+        )
     if isinstance(classifier, KNeighborsClassifier):
         return _neighbors(classifier)
     if isinstance(classifier, NearestCentroid):
         return _centroids(classifier)
-    if isinstance(classifier, LinearClassifierMixin) and hasattr(classifier, "coef_") and _is_binary(classifier):
+    if isinstance(classifier, LinearClassifierMixin) and hasattr(classifier, "coef_") and len(classifier.classes_) == 2:
         return _linear(classifier)
     return None
 
@@ -67,10 +72,6 @@ def own_classes(classifier: Any) -> NDArray[Any] | None:
         return None
     own = np.asarray(own)
     return own if own.ndim == 1 else None
-
-
-def _is_binary(classifier: Any) -> bool:
-    return len(classifier.classes_) == 2
 
 
 def _behind_pipeline(pipeline: Pipeline) -> Geometry | None:
@@ -90,7 +91,7 @@ def _with_threshold(classifier: Any) -> Geometry | None:
         model = inside
     # With equal priors nearest centroids predict by plain distances, but their decision function standardises.
     other_scores = isinstance(model, NearestCentroid) and np.allclose(model.class_prior_, 0.5)
-    if not isinstance(inner, Linear) or other_scores:
+    if not isinstance(inner, HalfSpace) or other_scores:
         return None
     logistic = isinstance(model, LogisticRegression | LinearDiscriminantAnalysis) or (
         isinstance(model, SGDClassifier) and model.loss == "log_loss"
@@ -120,33 +121,33 @@ def _wrapped(model: Any) -> Any:
     return None
 
 
-def _linear(classifier: Any) -> Linear | None:
+def _linear(classifier: Any) -> HalfSpace | None:
     if sparse.issparse(classifier.coef_):
         return None
     normal = np.asarray(classifier.coef_, dtype=float)
     if normal.size != normal.shape[-1]:
         return None
-    return Linear(normal.ravel(), float(np.asarray(classifier.intercept_, dtype=float).ravel()[0]))
+    return HalfSpace(normal.ravel(), float(np.asarray(classifier.intercept_, dtype=float).ravel()[0]))
 
 
-def _linear_svc(classifier: Any) -> Linear | None:
+def _linear_svc(classifier: Any) -> HalfSpace | None:
     if sparse.issparse(classifier.support_vectors_):
         return None
     normal = np.asarray(classifier.dual_coef_ @ classifier.support_vectors_, dtype=float).ravel()
-    return Linear(normal, float(classifier.intercept_[0]))
+    return HalfSpace(normal, float(classifier.intercept_[0]))
 
 
-def _centroids(classifier: NearestCentroid) -> Linear | None:
-    if not _is_binary(classifier) or classifier.metric != "euclidean":
+def _centroids(classifier: NearestCentroid) -> HalfSpace | None:
+    if len(classifier.classes_) != 2 or classifier.metric != "euclidean":
         return None
     low, high = np.asarray(classifier.centroids_, dtype=float)
     prior = np.asarray(getattr(classifier, "class_prior_", [0.5, 0.5]))
     if np.allclose(prior, 0.5):
-        return Linear(2 * (high - low), float(low @ low - high @ high))
+        return HalfSpace(2 * (high - low), float(low @ low - high @ high))
     deviation = np.asarray(classifier.within_class_std_dev_)
     precision = np.where(deviation > 0, deviation, 1.0) ** -2.0
     offset = (low * precision) @ low - (high * precision) @ high + 2 * np.log(prior[1] / prior[0])
-    return Linear(2 * precision * (high - low), float(offset))
+    return HalfSpace(2 * precision * (high - low), float(offset))
 
 
 def _tree(classifier: DecisionTreeClassifier) -> Tree | None:
@@ -164,6 +165,7 @@ def _tree(classifier: DecisionTreeClassifier) -> Tree | None:
         np.asarray(tree.children_left, dtype=np.intp),
         np.asarray(tree.children_right, dtype=np.intp),
         tree.value[:, 0, :].argmax(axis=1),
+        len(classifier.classes_),
         AffineMap.identity(classifier.n_features_in_),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,13 +10,16 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from bayes_gresub.data.arrays import Floats, Ints, Labels
-from bayes_gresub.data.sample import InputFormat, encode_labels
+from bayes_gresub.data.sample import InputFormat, Sample, encode_labels
 from bayes_gresub.data.seeds import PROBES, child
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.confusion import ExactMass
 from bayes_gresub.regions.geometry import geometry, own_classes
 from bayes_gresub.regions.shapes import Geometry, Tree
 
 _PROBES = 64
 _REPEATS = 256
+_NOWHERE = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,8 @@ class Region:
         Set only where its labels were found equal to those of `predict`.
     codes_of_own : ndarray
         Positions in `classes` of the classifier's own `classes_`, which geometry counts in.
+    center_labels : ndarray of shape (n,)
+        Class codes at the points of the sample that the regions were read at.
     """
 
     classifier: Any
@@ -38,6 +44,7 @@ class Region:
     feature_names: tuple[str, ...] | None
     geometry: Geometry | None
     codes_of_own: Ints
+    center_labels: Ints
 
     @property
     def n_classes(self) -> int:
@@ -49,6 +56,18 @@ class Region:
         if self.geometry is None or isinstance(self.geometry, Tree):
             return self.predict(points)
         return self.codes_of_own[self.geometry.labels(points)]
+
+    def exact_mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return the mass of every region where the geometry has a formula for it, else None."""
+        # No formula knows of bounds.
+        if self.geometry is None or components.bounds is not None:
+            return None
+        formula = self.geometry.mass(components, scales)
+        if formula is None:
+            return None
+        values = np.zeros((*formula.values.shape[:2], len(self.classes)))
+        values[..., self.codes_of_own] = formula.values
+        return ExactMass(values, formula.method)
 
     def predict(self, points: Floats) -> Ints:
         """Return the class code of each point (m, d), from the classifier's own `predict`."""
@@ -74,41 +93,33 @@ class Region:
 
 def decision_region(
     classifier: Any,
-    classes: Labels,
-    form: InputFormat,
-    points: Floats,
+    sample: Sample,
     seed: np.random.SeedSequence,
     with_geometry: bool = True,
     in_part: bool = False,
-) -> tuple[Region, Ints]:
-    """Return the region of a fitted classifier and its labels at `points`.
+) -> Region:
+    """Return the regions of a fitted classifier, with its labels at the points of a sample.
 
-    Geometry is trusted only after its labels agree with `predict` on `points` and on random points about them.
+    Geometry is trusted only after its labels agree with `predict` on these points and on random points about them.
 
     Parameters
     ----------
     classifier : object with `predict`
-    classes : ndarray
-        Labels of the data that the region is wanted for.
-    form : InputFormat
-        The form in which the classifier takes points.
-    points : ndarray of shape (n, d)
-        Where the measure is centred.
+    sample : Sample
+        Where the measure is centred, with its classes and the form in which the classifier takes points.
     seed : SeedSequence
         For the random points.
     with_geometry : bool, default True
-        False where only the labels at `points` are wanted; nothing else is predicted then.
+        False where only the labels at the points are wanted; nothing else is predicted then.
     in_part : bool, default False
         Whether the classifier was just trained on part of a sample that was checked as a whole: it may lack classes of
         the rest, and is not asked twice.
     """
-    check_predict(classifier)
-    _check_features(classifier, form)
-    known = _known_classes(classifier, classes, in_part)
-    own = own_classes(classifier)
-    codes_of_own = np.arange(len(known)) if own is None else encode_labels(own, known, "classes_", "")
+    form, points = sample.format, sample.features
+    names = _feature_names(classifier, form)
+    known, codes_of_own = _known_classes(classifier, sample.classes, in_part)
     seen = form if with_geometry else form.unmoved()
-    region = Region(classifier, known, seen, _names_for(classifier, form), None, codes_of_own)
+    region = Region(classifier, known, seen, names, None, codes_of_own, _NOWHERE)
     shape = geometry(classifier)
     probe = with_geometry and shape is not None
     probes = np.concatenate([points, _random_points(points, seed)]) if probe else points
@@ -116,20 +127,16 @@ def decision_region(
         said = region.predict(probes)
     except NotFittedError as error:
         raise NotFittedError(_unfitted(classifier)) from error
-    if shape is not None and probe and _agrees(shape, codes_of_own, probes, said, form):
-        return replace(region, geometry=shape), said[: len(points)]
+    if shape is not None and probe:
+        # Single precision decides labels near a boundary by its own rounding.
+        rtol = 1e-9 if form.dtype == np.float64 else 1e-4
+        other = np.flatnonzero(codes_of_own[shape.labels(probes)] != said)
+        if len(other) == 0 or bool(shape.doubtful(probes[other], rtol).all()):
+            return replace(region, geometry=shape, center_labels=said[: len(points)])
     if not in_part and (shape is None or probe):
         # Classifiers of known geometry are functions of the point; of others nothing is known.
         _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
-    return region, said[: len(points)]
-
-
-def _agrees(shape: Geometry, codes_of_own: Ints, points: Floats, said: Ints, form: InputFormat) -> bool:
-    """Return whether the geometry's labels are those of `predict`, but for points that rounding decides."""
-    # Single precision decides labels near a boundary by its own rounding.
-    rtol = 1e-9 if form.dtype == np.float64 else 1e-4
-    other = np.flatnonzero(codes_of_own[shape.labels(points)] != said)
-    return len(other) == 0 or bool(shape.doubtful(points[other], rtol).all())
+    return replace(region, center_labels=said[: len(points)])
 
 
 def _check_is_function(region: Region, points: Floats, said: Ints) -> None:
@@ -160,37 +167,37 @@ def check_predict(classifier: Any) -> None:
         )
 
 
-def _check_features(classifier: Any, form: InputFormat) -> None:
-    expected = getattr(classifier, "n_features_in_", None)
-    if expected is not None and len(form.shape) == 1 and expected != form.n_features:
-        raise ValueError(
-            f"the classifier and the measure must see the same features; the classifier was trained on {expected} "
-            f"features, X has {form.n_features}. Put the feature selection into the classifier's Pipeline."
-        )
+def _known_classes(classifier: Any, classes: Labels, in_part: bool) -> tuple[Labels, Ints]:
+    """Return the classes of the data and then those that only the classifier knows, and where its own stand in them.
 
-
-def _known_classes(classifier: Any, classes: Labels, in_part: bool) -> Labels:
-    """Return the classes of the data, which the classifier must know, and then those that only it knows."""
+    It must know the classes of the data, unless it was trained on a part of them.
+    """
     own = own_classes(classifier)
-    if own is None:
-        return classes
-    if in_part:
-        others = own[~np.isin(own, classes)]
-        return np.concatenate([classes, others]) if len(others) else classes
-    remedy = "The classifier was trained without these classes and cannot predict them; was y encoded before training?"
-    known = encode_labels(classes, own, "labels in y", remedy)
-    others = np.delete(own, known)
-    return np.concatenate([classes, others]) if len(others) else classes
+    if own is None or (own.dtype == classes.dtype and np.array_equal(own, classes)):
+        return classes, np.arange(len(classes))
+    if not in_part:
+        remedy = "The classifier was trained without these classes and cannot predict them; was y encoded before?"
+        encode_labels(classes, own, "labels in y", remedy)
+    others = own[~np.isin(own, classes)]
+    known = np.concatenate([classes, others]) if len(others) else classes
+    return known, encode_labels(own, known, "classes_", "")
 
 
-def _names_for(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:
-    """Return the column names to hand to the classifier: those it was trained with.
+def _feature_names(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:
+    """Return the column names to hand to the classifier, those it was trained with; raise where features differ.
 
     A classifier that does not say what it was trained with gets the form that the measure was fitted with.
     """
+    check_predict(classifier)
+    expected = getattr(classifier, "n_features_in_", None)
+    if expected is not None and len(form.shape) == 1 and expected != form.shape[0]:
+        raise ValueError(
+            f"the classifier and the measure must see the same features; the classifier was trained on {expected} "
+            f"features, X has {form.shape[0]}. Put the feature selection into the classifier's Pipeline."
+        )
     trained = getattr(classifier, "feature_names_in_", None)
     if trained is None:
-        return None if hasattr(classifier, "n_features_in_") else form.feature_names
+        return None if expected is not None else form.feature_names
     names = tuple(trained)
     if form.feature_names is not None and form.feature_names != names:
         raise ValueError(

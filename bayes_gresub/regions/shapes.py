@@ -1,8 +1,8 @@
-"""Shapes of decision regions: half-spaces, trees, kernel machines, neighbours. Whose they are, geometry.py says."""
+"""Shapes of decision regions: trees, kernel machines, neighbours; half-spaces are laws/halfspace.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,33 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.laws.components import Components
+from bayes_gresub.laws.confusion import ExactMass
+from bayes_gresub.laws.halfspace import HalfSpace
+from bayes_gresub.laws.tree import TREE_METHOD, recursion_applies, tree_mass, with_independent_coordinates
 from bayes_gresub.regions.affine import AffineMap
 from bayes_gresub.regions.neighbors import CHUNK_ELEMENTS, MIN_ROWS, NeighborVotes
-
-
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """Class 1 where a'x + b > 0, class 0 elsewhere."""
-
-    normal: Floats
-    offset: float
-
-    def scores(self, points: Floats) -> Floats:
-        """Return a'x + b."""
-        return points @ self.normal + self.offset
-
-    def labels(self, points: Floats) -> Ints:
-        """Return 0 or 1 per point."""
-        return (self.scores(points) > 0).astype(np.intp)
-
-    def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
-        """Return where rounding decides the label."""
-        size = np.abs(points) @ np.abs(self.normal) + np.abs(self.offset)
-        return np.asarray(np.abs(self.scores(points)) <= rtol * size)
-
-    def after(self, step: AffineMap) -> Linear:
-        """Return the geometry in the space before `step`."""
-        return Linear(step.pull_back(self.normal), float(self.offset + self.normal @ step.offset))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +27,7 @@ class Tree:
     left: Ints
     right: Ints
     leaf_class: Ints
+    n_classes: int
     before: AffineMap
 
     @property
@@ -68,6 +48,15 @@ class Tree:
     def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
         """Return nowhere: trees compare, they do not add."""
         return np.zeros(len(points), dtype=bool)
+
+    def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return the mass of each class's leaves if coordinates are independent after the steps before the tree."""
+        if not recursion_applies(components, self.n_splits):
+            return None
+        inside = with_independent_coordinates(self.before.push_forward(components))
+        if inside is None:
+            return None
+        return ExactMass(tree_mass(inside, self, scales, self.n_classes), TREE_METHOD)
 
     def after(self, step: AffineMap) -> Tree:
         """Return the geometry in the space before `step`."""
@@ -109,6 +98,10 @@ class KernelMachine:
         """Return where rounding decides a vote."""
         decisions = self._decider(np.float64)(points)
         return np.asarray((np.abs(decisions) <= rtol * self._sizes()).any(axis=1))
+
+    def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return None: there is no formula."""
+        return None
 
     def after(self, step: AffineMap) -> KernelMachine:
         """Return the geometry in the space before `step`."""
@@ -174,9 +167,13 @@ class Neighbors:
         """Return nowhere: a disagreement over ties means that `predict` must be asked."""
         return np.zeros(len(points), dtype=bool)
 
+    def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
+        """Return None: there is no formula."""
+        return None
+
     def after(self, step: AffineMap) -> Neighbors:
         """Return the geometry in the space before `step`."""
         return replace(self, before=step.then(self.before))
 
 
-Geometry = Linear | Tree | KernelMachine | Neighbors
+Geometry = HalfSpace | Tree | KernelMachine | Neighbors

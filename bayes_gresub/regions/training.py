@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from bayes_gresub.data.arrays import Floats, Labels
-from bayes_gresub.data.sample import Sample, read_features, read_rows
+from bayes_gresub.data.sample import Sample, read_features, read_sample
 
 
 def trained(
@@ -66,7 +66,7 @@ def read_for_rule(rule: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
             raise
         if not _prepares(rule, sparse.issparse(X)):
             raise
-    return read_rows(X, y, sample_weight)
+    return read_sample(X, y, sample_weight, as_rows=True)
 
 
 def check_rule(rule: Any) -> None:

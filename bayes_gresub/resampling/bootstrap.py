@@ -68,7 +68,7 @@ class Bootstrap(Resampler):
         What happens where E1 exceeds g, which libraries do differently. "efron-tibshirani": as above, E1' in the rate
         and in the correction. "ipred": E1' in the correction only, so that R may exceed 1. "none": E1 everywhere, which
         may leave [0, 1].
-    measure : SmoothedMeasure, optional
+    measure : Measure, optional
         `Empirical()` by default. The weights .368 and .632 were found for that one.
     sampling, class_prior, n_jobs, progress, random_state
         As in `CrossValidation`; with sampling="separate" resamples are drawn within classes.
@@ -146,11 +146,6 @@ class Bootstrap(Resampler):
                 "the no-information rate of .632+ needs the class probabilities, which sampling='separate' does not "
                 "learn. Give class_prior, or use kind='632'."
             )
-        if self._measure()._no_confusion is not None:
-            raise ValueError(
-                "the no-information rate of .632+ needs a confusion mass, which the product form of "
-                "BolsteredPosterior has not. Use form='integrated', or kind='632'."
-            )
 
     def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
         redrawn = 0
@@ -212,10 +207,8 @@ class Bootstrap(Resampler):
 
     def _mixed(self, kind: str, run: Run, apparent: Judgement, zero: ZeroEstimate) -> tuple[Combined, Mixture]:
         """Return the apparent error and the zero bootstrap mixed, under the class prior if there is one."""
-        at_points = apparent.masses.outcome(run.problem.sample.weights)
+        at_points = apparent.mass.reduced(run.problem.sample.weights)
         plain = Mixture(0.368, 0.632, 0.0, 0.632)
-        if zero.confusions is None or at_points.confusions is None:
-            return Combined(plain.of(at_points.values.mean(), zero.values, 0.0), None), plain
         seen, left = at_points.confusions.mean(axis=0), zero.confusions
         if self.class_prior is not None:
             prior = self._prior_over(run, len(seen))
@@ -275,7 +268,7 @@ class _Judge:
             return self.problem.judge_apparent()
         judgement = self.problem.judge(number - self.n_before, split)
         # Resamples are the replicates here; those of the measure inside each are averaged.
-        return replace(judgement, masses=judgement.masses.in_replicates(1))
+        return replace(judgement, mass=judgement.mass.in_replicates(1))
 
     def __getstate__(self) -> dict[str, Any]:
         # The classifier, which may be large, is needed in the first process only.

@@ -13,12 +13,11 @@ from sklearn.base import clone
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.description import describe
-from bayes_gresub.data.sample import Sample
+from bayes_gresub.data.sample import Sample, read_class_prior
 from bayes_gresub.data.seeds import PARTS, Seed, child
 from bayes_gresub.data.validation import check_name, check_whole
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.reasons import RandomKappa, Unfinished
-from bayes_gresub.laws.confusion import read_prior
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.bolstered import KernelMeasure
 from bayes_gresub.resampling.interruptible import Work
@@ -152,7 +151,7 @@ class Calibrated(Resampler):
 
     def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
         if self.measure.class_prior is not None:
-            read_prior(self.measure.class_prior, problem.sample.classes)
+            read_class_prior(self.measure.class_prior, problem.sample.classes)
 
     def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
         if given is None:
@@ -273,25 +272,22 @@ class _Train:
         problem = self.problem
         seed = child(problem.seed, PARTS, 1)
         measure: KernelMeasure = clone(problem.measure)
-        measure.fit_part(problem.sample, problem.weight_total is not None, seed)
+        measure.fit_sample(problem.sample, seed)
         classifier = problem.train_whole()
         # A classifier that cannot be judged shows now, at the price of one prediction a point.
-        Empirical().fit_part(problem.sample, False, seed).error(classifier)
+        Empirical().fit_sample(problem.sample, seed).error(classifier)
         return _Whole(classifier, measure, seed)
 
     def _repeat(self, number: int, split: Split) -> _Repeat:
         problem = self.problem
         seed = child(problem.seed, PARTS, 0, number)
         parts = [problem.sample.part(split.train), problem.sample.part(split.test)]
-        weighted = problem.weight_total is not None
         # The same points for all kappas, hence as many: tol would add points to some.
         measure: KernelMeasure = clone(problem.measure).set_params(tol=None)
-        measure.fit_part(parts[0], weighted, seed)
+        measure.fit_sample(parts[0], seed)
         classifier = problem.train(split.train, number)
         plain = Empirical(sampling=measure.sampling, class_prior=measure.class_prior)
-        errors = [
-            clone(plain).fit_part(part, weighted, seed).error(classifier, random_state=seed).value for part in parts
-        ]
+        errors = [clone(plain).fit_sample(part, seed).error(classifier, random_state=seed).value for part in parts]
         return _Repeat(classifier, measure, seed, errors[0], len(split.train), errors[1], len(split.test))
 
 

@@ -44,7 +44,7 @@ class CrossValidation(Resampler):
         Random partitions. Their spread is the standard error, which is unknown with one.
     stratified : bool, default True
         Whether folds keep the class proportions, as `cross_val_score` does.
-    measure : SmoothedMeasure, optional
+    measure : Measure, optional
         `Empirical()` by default. Its `tol` holds for each split.
     interval : None or "nested"
         "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits a repeat, which support an

@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, clone
 
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.seeds import Seed, seed_sequence
-from bayes_gresub.data.validation import check_seed
+from bayes_gresub.data.validation import check_settings
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import MeanErrorMass, ThisClassifier
 from bayes_gresub.estimate.intervals import BinomialInterval, BoundedMeanInterval, IntervalMethod, NoInterval
 from bayes_gresub.estimate.reasons import LearnedFromTestPoints
 from bayes_gresub.measures import Empirical
-from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.measures.measure import Measure
 
 
 class TestSet(BaseEstimator):
@@ -35,7 +35,7 @@ class TestSet(BaseEstimator):
     ----------
     X : array-like of shape (m, d) or (m, ...)
     y : array-like of shape (m,)
-    measure : SmoothedMeasure, optional
+    measure : Measure, optional
         `Empirical()` by default. A fitted one, such as one fitted to the training data, keeps the widths and
         posteriors that it learned; another one learns them from the test points.
     sample_weight : array-like of shape (m,), optional
@@ -84,12 +84,12 @@ class TestSet(BaseEstimator):
             Overrides the test set's own.
         """
         measure = Empirical() if self.measure is None else self.measure
-        if not isinstance(measure, SmoothedMeasure):
+        if not isinstance(measure, Measure) or not measure.is_centred:
             raise TypeError(
                 f"measure must be one that can be centred at test points, such as Empirical() or Bolstered(); got "
                 f"{measure!r}."
             )
-        check_seed(self.random_state)
+        check_settings(random_state=self.random_state)
         learned = hasattr(measure, "classes_")
         seed = self.random_state if random_state is None else random_state
         if learned:
@@ -107,7 +107,7 @@ class TestSet(BaseEstimator):
         )
         return replace(estimate, computation=how, interval_method=self._interval_method(estimate, measure, learned))
 
-    def _interval_method(self, estimate: ErrorEstimate, measure: SmoothedMeasure, learned: bool) -> IntervalMethod:
+    def _interval_method(self, estimate: ErrorEstimate, measure: Measure, learned: bool) -> IntervalMethod:
         contributions, weights = estimate.contributions, estimate.point_weights
         if contributions is None or weights is None:
             raise TypeError(f"{type(measure).__name__} must give the contribution of each point.")

@@ -33,7 +33,7 @@ class LeaveOneOut(Resampler):
 
     Parameters
     ----------
-    measure : SmoothedMeasure, optional
+    measure : Measure, optional
         `Empirical()` by default.
     sampling, class_prior, n_jobs, progress, random_state
         As in `CrossValidation`.

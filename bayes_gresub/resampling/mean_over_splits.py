@@ -43,7 +43,7 @@ def mean_over_splits(judgements: list[Judgement], weights: Floats, n_repeats: in
     return Combined(values, confusions, contributions, point_weights)
 
 
-def _by_repeat(judgements: list[Judgement], weights: list[Floats], n_repeats: int) -> tuple[Floats, Floats | None]:
+def _by_repeat(judgements: list[Judgement], weights: list[Floats], n_repeats: int) -> tuple[Floats, Floats]:
     """Return one replicate per partition, each of mass 1, whose mean is the estimate.
 
     Under unequal weights the masses of partitions differ a little; each is moved by that times the mean, the linear
@@ -57,24 +57,17 @@ def _by_repeat(judgements: list[Judgement], weights: list[Floats], n_repeats: in
     excess = np.array(masses) - np.mean(masses)
     values = np.concatenate([values for values, _ in found])
     values = values - excess * values.mean()
-    parts = [part for _, part in found if part is not None]
-    if not parts:
-        return values, None
-    confusions = np.concatenate(parts)
+    confusions = np.concatenate([part for _, part in found])
     return values, confusions - excess[:, None, None] * confusions.mean(axis=0)
 
 
-def _reduced(
-    judgements: list[Judgement], weights: list[Floats], averaged: bool = False
-) -> tuple[Floats, Floats | None]:
+def _reduced(judgements: list[Judgement], weights: list[Floats], averaged: bool = False) -> tuple[Floats, Floats]:
     """Return the summed errors and confusions of some splits, per replicate of the measure or averaged over them."""
-    several = [one.masses.n_replicates for one in judgements if one.masses.n_replicates > 1]
+    several = [one.mass.n_replicates for one in judgements if one.mass.n_replicates > 1]
     count = min(several, default=1)
-    outcomes = [one.masses.in_replicates(count).outcome(some) for one, some in zip(judgements, weights, strict=True)]
+    outcomes = [one.mass.in_replicates(count).reduced(some) for one, some in zip(judgements, weights, strict=True)]
     values = np.sum([outcome.values for outcome in outcomes], axis=0)
-    masses = [outcome.confusions for outcome in outcomes if outcome.confusions is not None]
-    confusions = np.sum(masses, axis=0) if masses else None
+    confusions = np.sum([outcome.confusions for outcome in outcomes], axis=0)
     if averaged:
-        values = values.mean(axis=0, keepdims=True)
-        confusions = None if confusions is None else confusions.mean(axis=0, keepdims=True)
+        values, confusions = values.mean(axis=0, keepdims=True), confusions.mean(axis=0, keepdims=True)
     return values, confusions

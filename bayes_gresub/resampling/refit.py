@@ -14,29 +14,31 @@ from sklearn.base import clone
 from bayes_gresub.data.arrays import Floats, Ints, Labels
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import PARTS, RULES, child
-from bayes_gresub.laws.point_masses import PointMasses
+from bayes_gresub.laws.confusion import Confusion
 from bayes_gresub.measures import Empirical
-from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.training import trained
 from bayes_gresub.resampling.splits import Split
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The masses about the points that a split held out."""
+    """The mass about the points that a split held out, and the classes that it counts in."""
 
     points: Ints
-    masses: PointMasses
+    mass: Confusion
     classes: Labels
-    method: str
     space: str
-    exact: bool
-    n_predicted: int
+
+    @property
+    def n_predicted(self) -> int:
+        """Return how many points were classified."""
+        return len(self.points) + self.mass.n_predicted
 
     @cached_property
     def contributions(self) -> Floats:
         """Return the error mass about each point held out."""
-        return self.masses.outcome(np.full(len(self.points), 1 / len(self.points))).contributions
+        return self.mass.reduced(np.full(len(self.points), 1 / len(self.points))).contributions
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class Problem:
     sample : Sample
     weight_total : float or None
         Sum of the weights given, so that the rule gets them as they were; None where there are none.
-    measure : SmoothedMeasure
+    measure : Measure
     seed : SeedSequence
     classifier : fitted classifier, optional
         The rule trained on the whole sample, where the caller has it.
@@ -58,7 +60,7 @@ class Problem:
     rule: Any
     sample: Sample
     weight_total: float | None
-    measure: SmoothedMeasure
+    measure: Measure
     seed: np.random.SeedSequence
     classifier: Any = None
 
@@ -70,15 +72,15 @@ class Problem:
             repeated = counts if counts.max() > 1 else None
             seed = child(self.seed, PARTS, 0, number)
             # The measure first: what is wrong with it shows before a fit is spent.
-            weighted = self.weight_total is not None or repeated is not None
-            measure = clone(self.measure).fit_part(self.sample.part(points, repeated), weighted, seed)
-            return self._judge(measure, self.train(split.train, number), split.test, seed, at_training=False)
+            measure = clone(self.measure).fit_sample(self.sample.part(points, repeated), seed)
+            held_out = self.sample.part(split.test)
+            return self._judge(measure, self.train(split.train, number), split.test, held_out, seed)
 
     def judge_apparent(self) -> Judgement:
         """Judge the rule trained on the whole sample at the points it was trained on."""
         seed = child(self.seed, PARTS, 1)
-        measure = clone(self.measure).fit_part(self.sample, self.weight_total is not None, seed)
-        return self._judge(measure, self.train_whole(), np.arange(len(self.sample.codes)), seed, at_training=True)
+        measure = clone(self.measure).fit_sample(self.sample, seed)
+        return self._judge(measure, self.train_whole(), np.arange(len(self.sample.codes)), self.sample, seed)
 
     def train_whole(self) -> Any:
         """Return the rule trained on the whole sample, that of the caller where there is one."""
@@ -118,13 +120,7 @@ class Problem:
             raise
 
     def _judge(
-        self,
-        measure: SmoothedMeasure,
-        classifier: Any,
-        points: Ints,
-        seed: np.random.SeedSequence,
-        at_training: bool,
+        self, measure: Measure, classifier: Any, points: Ints, at: Sample, seed: np.random.SeedSequence
     ) -> Judgement:
-        masses, how, classes = measure.masses_about(classifier, self.sample.part(points), seed, at_training)
-        _, space = measure._describe()
-        return Judgement(points, masses, classes, how.method, space, how.exact, len(points) + how.n_predicted)
+        (mass,), region = measure.confusions(classifier, at, seed, in_part=True)
+        return Judgement(points, mass, region.classes, measure.space)

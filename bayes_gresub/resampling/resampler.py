@@ -15,18 +15,18 @@ from sklearn.exceptions import NotFittedError
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.description import describe
-from bayes_gresub.data.sample import Sample, read_sample
+from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
-from bayes_gresub.data.validation import check_jobs, check_sampling, check_seed
+from bayes_gresub.data.validation import check_settings
 from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import Estimand
 from bayes_gresub.estimate.intervals import IntervalMethod, NoInterval
 from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, Reason, Unfinished
 from bayes_gresub.kernels import Kernel
-from bayes_gresub.laws.confusion import error_mass, read_prior, replicates_with_prior
+from bayes_gresub.laws.confusion import error_mass, replicates_with_prior
 from bayes_gresub.measures import Empirical
-from bayes_gresub.measures.smoothed import SmoothedMeasure
+from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.region import check_predict
 from bayes_gresub.regions.training import check_rule, read_for_rule, weight_argument
 from bayes_gresub.resampling.interruptible import Interrupted, Work
@@ -39,7 +39,7 @@ class Combined:
     """What the splits say together; the first axis of values and confusions are replicates."""
 
     values: Floats
-    confusions: Floats | None
+    confusions: Floats
     contributions: Floats | None = None
     point_weights: Floats | None = None
     has_prior: bool = False
@@ -136,7 +136,7 @@ class Resampler(BaseEstimator, ABC):
         measure = self._measure()
         sample = read_for(rule, measure, X, y, sample_weight)
         if self.class_prior is not None:
-            read_prior(self.class_prior, sample.classes)
+            read_class_prior(self.class_prior, sample.classes)
         total = None
         if sample_weight is not None:
             weight_argument(rule)
@@ -242,7 +242,6 @@ class Resampler(BaseEstimator, ABC):
         values, confusions = combined.values, combined.confusions
         keep = self.class_prior is None
         if not keep:
-            assert confusions is not None, "checked by _check_parameters"
             confusions = replicates_with_prior(confusions, self._prior_over(run, len(classes)))
             # Values that come with their confusions under the prior already keep their own spread.
             values = values if combined.has_prior else error_mass(confusions)
@@ -250,14 +249,13 @@ class Resampler(BaseEstimator, ABC):
             no_std_error = Unfinished(len(run.work.results), len(run.work.tasks))
             interval_method, exact = NoInterval(no_std_error), False
         known = self.sampling == "mixture" or self.class_prior is not None
-        no_confusion = no_confusion or run.problem.measure._no_confusion
         return ErrorEstimate(
             classes=classes,
             estimand=estimand,
             computation=Computation(
                 estimator=describe(self) if name is None else name,
-                method=f"{method}; {judgements[0].method}",
-                exact=exact and all(one.exact for one in judgements),
+                method=f"{method}; {judgements[0].mass.method}",
+                exact=exact and all(one.mass.exact for one in judgements),
                 space=judgements[0].space,
                 n_predicted=sum(one.n_predicted for one in judgements),
                 n_replicates=len(values),
@@ -281,17 +279,16 @@ class Resampler(BaseEstimator, ABC):
         """Return the class prior, 0 for classes that only the classifiers know."""
         known = run.problem.sample.classes
         prior = np.zeros(n_classes)
-        prior[: len(known)] = read_prior(self.class_prior, known)
+        prior[: len(known)] = read_class_prior(self.class_prior, known)
         return prior
 
-    def _measure(self) -> SmoothedMeasure:
+    def _measure(self) -> Measure:
         return Empirical() if self.measure is None else self.measure
 
     def _check_parameters(self) -> None:
-        check_sampling(self.sampling)
         self._check_common()
         measure = self._measure()
-        if isinstance(measure, type) or not isinstance(measure, SmoothedMeasure):
+        if isinstance(measure, type) or not isinstance(measure, Measure) or not measure.is_centred:
             raise TypeError(
                 f"measure must be one that can be centred at the points held out, such as Empirical() or Bolstered(); "
                 f"got {self.measure!r}."
@@ -303,15 +300,12 @@ class Resampler(BaseEstimator, ABC):
                 f"sees parts of the sample only; got sampling={measure.sampling!r} and "
                 f"class_prior={measure.class_prior!r} there."
             )
-        if self.class_prior is not None and measure._no_confusion is not None:
-            raise ValueError(f"class_prior needs a confusion mass: {measure._no_confusion}.")
 
     def _check_common(self) -> None:
         """Raise unless the parameters that every resampler has are right."""
-        check_jobs(self.n_jobs)
-        check_seed(self.random_state)
-        if self.progress not in (None, True, False):
-            raise ValueError(f"progress must be True, False or None; got {self.progress!r}.")
+        check_settings(
+            sampling=self.sampling, n_jobs=self.n_jobs, random_state=self.random_state, progress=self.progress
+        )
 
     def _begun(self) -> Run:
         if not hasattr(self, "_run"):

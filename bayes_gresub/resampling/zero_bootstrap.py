@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.laws.confusion import error_mass
-from bayes_gresub.laws.mass import joint
-from bayes_gresub.laws.point_masses import SeparateMasses
+from bayes_gresub.laws.confusion import RegionConfusion, error_mass, joint
 from bayes_gresub.resampling.refit import Judgement
 from bayes_gresub.resampling.resampler import same_classes
 
@@ -27,13 +25,13 @@ class ZeroEstimate:
     ----------
     values : ndarray of shape (B,)
         One replicate per resample, whose mean is the estimate and whose spread is that of the linearised ratio.
-    confusions : ndarray of shape (B, c, c) or None
+    confusions : ndarray of shape (B, c, c)
     contributions, point_weights : ndarray of shape (n,)
     n_dropped : int
     """
 
     values: Floats
-    confusions: Floats | None
+    confusions: Floats
     contributions: Floats
     point_weights: Floats
     n_dropped: int
@@ -47,7 +45,7 @@ class ZeroEstimate:
 def zero_estimate(judgements: list[Judgement], weights: Floats) -> ZeroEstimate:
     """Return the zero bootstrap of points with these weights."""
     same_classes(judgements)
-    n, b = len(weights), len(judgements)
+    n = len(weights)
     left_out = np.zeros(n)
     losses = np.zeros(n)
     for one in judgements:
@@ -59,23 +57,15 @@ def zero_estimate(judgements: list[Judgement], weights: Floats) -> ZeroEstimate:
     # Each resample moves the ratio of a point by its deviation from the point's mean over the times it was left out.
     per_time = np.divide(share, left_out, out=np.zeros(n), where=seen)
     confusions = _confusions(judgements, left_out, per_time)
-    if confusions is None:
-        value = float(share @ mean_loss)
-        moves = [per_time[one.points] @ (one.contributions - mean_loss[one.points]) for one in judgements]
-        values = value + b * np.array(moves)
-    else:
-        values = error_mass(confusions)
-    return ZeroEstimate(values, confusions, mean_loss, share, int((~seen).sum()))
+    return ZeroEstimate(error_mass(confusions), confusions, mean_loss, share, int((~seen).sum()))
 
 
-def _confusions(judgements: list[Judgement], left_out: Floats, per_time: Floats) -> Floats | None:
+def _confusions(judgements: list[Judgement], left_out: Floats, per_time: Floats) -> Floats:
     """Return one confusion mass per resample, (B, c, c), whose mean is that of the zero bootstrap."""
-    about = [one.masses.rows_about() for one in judgements]
+    about = [one.mass.rows_about() for one in judgements]
     if any(one is None for one in about):
         # Where labels are smoothed, a point's mass has a row for each label.
-        about = [one.masses.pairs_about() for one in judgements]
-    if any(one is None for one in about):
-        return None
+        about = [one.mass.pairs_about() for one in judgements]
     masses = [np.asarray(one) for one in about]
     means = np.zeros((len(left_out), *masses[0].shape[1:]))
     for one, mass in zip(judgements, masses, strict=True):
@@ -88,8 +78,8 @@ def _confusions(judgements: list[Judgement], left_out: Floats, per_time: Floats)
         if mass.ndim == 3:
             return np.asarray(np.tensordot(weights, mass, axes=1))
         # Labels are certain: the law that the masses carry says whose row each is.
-        assert isinstance(one.masses, SeparateMasses), "only these have rows"
-        return joint(mass, weights, one.masses.law)
+        assert isinstance(one.mass, RegionConfusion), "only these have rows"
+        return joint(mass, weights, one.mass.labels)
 
     whole = [summed(one, mass) for one, mass in zip(judgements, masses, strict=True)]
     center = np.sum(whole, axis=0)

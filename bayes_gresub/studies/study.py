@@ -15,7 +15,7 @@ from sklearn.base import clone
 from bayes_gresub.comparing.resolve import read_estimators
 from bayes_gresub.data.description import name_of
 from bayes_gresub.data.seeds import SAMPLES, child
-from bayes_gresub.data.validation import check_jobs, check_whole
+from bayes_gresub.data.validation import check_settings, check_whole
 from bayes_gresub.estimate.intervals import check_level
 from bayes_gresub.populations import Population
 from bayes_gresub.populations.population import N_TEST, SyntheticPopulation
@@ -159,7 +159,7 @@ class Study:
         Interrupted
             On an interrupt; its `partial` are the results so far.
         """
-        check_jobs(n_jobs)
+        check_settings(n_jobs=n_jobs)
         if client is not None and n_jobs is not None:
             raise ValueError("give n_jobs or client, not both: a cluster has its own number of workers.")
         if client is not None:

@@ -35,8 +35,8 @@ def parameters(name):
     return MEASURES[name].make().get_params()
 
 
-# The product form of BolsteredPosterior is not additive: it has a value and contributions only.
-PRODUCTS = [name for name in MEASURES if parameters(name).get("form") == "product"]
+# The paper's product form is not additive: it has a value and contributions only.
+PRODUCTS = [name for name in MEASURES if isinstance(MEASURES[name].make(), bg.paper.ProductForm)]
 ADDITIVE = [name for name in MEASURES if name not in PRODUCTS]
 # Semi-bolstering depends on the classifier, which every question about the law must then be given.
 SEMI = [name for name in MEASURES if parameters(name).get("semi")]
@@ -688,7 +688,7 @@ def test_semi_bolstered_law_needs_the_classifier(name, question):
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_product_form_is_no_law_to_ask(name, question):
-    with pytest.raises(ValueError, match="Use form='integrated'"):
+    with pytest.raises(ValueError, match=r"it is no measure.*Use BolsteredPosterior"):
         QUESTIONS[question](fitted(name, "svc"))
 
 
@@ -705,7 +705,7 @@ READINGS = {
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_product_form_has_no_confusion_to_read(name, reading):
-    with pytest.raises(ValueError, match="Use form='integrated' for the confusion mass, per-class errors and costs"):
+    with pytest.raises(ValueError, match="Use BolsteredPosterior"):
         READINGS[reading](estimated(name, "logistic"))
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi
 
 import bayes_gresub as bg
-from bayes_gresub.kernels import distances
+from bayes_gresub.kernels import kernel as kernel_module
 
 SPACES = ("within-class", None)
 ESTIMATED_BY_DISTANCE = (bg.SphericalGaussian, bg.UniformBall, bg.FullGaussian)
@@ -99,7 +99,7 @@ def test_dimensionality_corrections_are_those_of_the_paper(d, alpha):
 
 
 def test_chi_median_matches_scipy_in_high_dimension():
-    assert distances.chi_median(784) == pytest.approx(chi.median(784), rel=1e-10)
+    assert kernel_module.chi_median(784) == pytest.approx(chi.median(784), rel=1e-10)
 
 
 @pytest.mark.parametrize("space", SPACES)
@@ -206,7 +206,7 @@ def test_rescaling_a_column_changes_only_its_unit(kernel):
 def test_all_pairs_and_neighbour_search_give_the_same_width(kernel, d, monkeypatch):
     X, y = two_classes(d=d)
     dense = kernel().fit(X, y).widths_
-    monkeypatch.setattr(distances, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(kernel_module, "DENSE_LIMIT", 10)
     np.testing.assert_allclose(kernel().fit(X, y).widths_, dense, rtol=1e-10)
 
 
@@ -215,7 +215,7 @@ def test_neighbour_search_is_accurate_far_from_the_origin(offset, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 20)), np.repeat([0, 1], 40)
     near = bg.SphericalGaussian(standardize=None).fit(X, y).widths_
-    monkeypatch.setattr(distances, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(kernel_module, "DENSE_LIMIT", 10)
     far = bg.SphericalGaussian(standardize=None).fit(X + offset, y).widths_
     np.testing.assert_allclose(far, near, rtol=1e-6)
 
@@ -225,9 +225,9 @@ def test_width_from_a_subsample_is_within_its_standard_error_of_the_full_width(k
     """The tolerance is 4.5 recorded standard errors; false alarm 7e-6 per width."""
     X, y = two_classes(n_each=600)
     full = kernel().fit(X, y).widths_
-    monkeypatch.setattr(distances, "DENSE_LIMIT", 10)
-    monkeypatch.setattr(distances, "QUERY_LIMIT", 500)
-    monkeypatch.setattr(distances, "SUBSAMPLE", 150)
+    monkeypatch.setattr(kernel_module, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(kernel_module, "QUERY_LIMIT", 500)
+    monkeypatch.setattr(kernel_module, "SUBSAMPLE", 150)
     fitted = kernel().fit(X, y, random_state=0)
     assert (np.abs(fitted.widths_ - full) < 4.5 * fitted.width_std_error_).all()
 
@@ -235,19 +235,19 @@ def test_width_from_a_subsample_is_within_its_standard_error_of_the_full_width(k
 def test_recorded_standard_error_is_the_deviation_over_subsamples(monkeypatch):
     """The deviation over 60 seeds has a standard error of 9.2%; 4.5 of them are 0.42, a false alarm 7e-6."""
     points = np.random.default_rng(0).standard_normal((300, 2))
-    monkeypatch.setattr(distances, "DENSE_LIMIT", 10)
-    monkeypatch.setattr(distances, "QUERY_LIMIT", 100)
-    monkeypatch.setattr(distances, "SUBSAMPLE", 150)
-    means = [distances.mean_nearest_distance(points, np.random.SeedSequence(seed)) for seed in range(60)]
+    monkeypatch.setattr(kernel_module, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(kernel_module, "QUERY_LIMIT", 100)
+    monkeypatch.setattr(kernel_module, "SUBSAMPLE", 150)
+    means = [kernel_module.mean_nearest_distance(points, np.random.SeedSequence(seed)) for seed in range(60)]
     recorded = np.mean([mean.std_error for mean in means])
     assert np.std([mean.value for mean in means], ddof=1) == pytest.approx(recorded, rel=0.42)
 
 
 def test_standard_errors_of_ball_and_gaussian_are_the_same_share_of_the_width(monkeypatch):
     X, y = two_classes(n_each=200)
-    monkeypatch.setattr(distances, "DENSE_LIMIT", 10)
-    monkeypatch.setattr(distances, "QUERY_LIMIT", 100)
-    monkeypatch.setattr(distances, "SUBSAMPLE", 50)
+    monkeypatch.setattr(kernel_module, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(kernel_module, "QUERY_LIMIT", 100)
+    monkeypatch.setattr(kernel_module, "SUBSAMPLE", 50)
     ball, gaussian = (kernel().fit(X, y, random_state=0) for kernel in (bg.UniformBall, bg.SphericalGaussian))
     np.testing.assert_allclose(
         ball.width_std_error_ / ball.widths_, gaussian.width_std_error_ / gaussian.widths_, rtol=1e-12
@@ -256,9 +256,9 @@ def test_standard_errors_of_ball_and_gaussian_are_the_same_share_of_the_width(mo
 
 def test_subsample_of_query_points_is_seeded(monkeypatch):
     X, y = two_classes(n_each=200)
-    monkeypatch.setattr(distances, "DENSE_LIMIT", 10)
-    monkeypatch.setattr(distances, "QUERY_LIMIT", 100)
-    monkeypatch.setattr(distances, "SUBSAMPLE", 50)
+    monkeypatch.setattr(kernel_module, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(kernel_module, "QUERY_LIMIT", 100)
+    monkeypatch.setattr(kernel_module, "SUBSAMPLE", 50)
     one, same, other = (bg.SphericalGaussian().fit(X, y, random_state=seed).widths_ for seed in (1, 1, 2))
     assert (one == same).all()
     assert (one != other).all()

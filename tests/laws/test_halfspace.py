@@ -10,22 +10,29 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 
 from bayes_gresub import Bolstered, Empirical
-from bayes_gresub.data.sample import read_features
+from bayes_gresub.data.sample import Sample, read_features
 from bayes_gresub.kernels import SphericalGaussian
-from bayes_gresub.laws import mass
 from bayes_gresub.laws.components import Components, Normal, StudentT, UnitBall
-from bayes_gresub.laws.halfspace import linear_mass
-from bayes_gresub.regions.geometry import Linear
+from bayes_gresub.laws.confusion import region_mass
+from bayes_gresub.laws.sampling import Sampler
+from bayes_gresub.regions.geometry import HalfSpace
 from bayes_gresub.regions.region import decision_region
 
 NORMAL_VECTOR = np.array([0.8, -0.5, 1.7])
 OFFSET = 0.3
 
 
+def sample_of(X, classes):
+    """Return points to read a region at; their labels do not matter."""
+    features, form = read_features(X)
+    n = len(features)
+    return Sample(features, np.zeros(n, dtype=int), classes, np.full(n, 1 / n), np.arange(n), n, form)
+
+
 def half_space(centers, spread, group, law, scales=(1.0,)):
     """Return the mass where a'x + b > 0, shape (k,), of the first scale."""
     components = Components(centers, np.asarray(spread), np.asarray(group), law)
-    return linear_mass(components, Linear(NORMAL_VECTOR, OFFSET), scales)[0, :, 1]
+    return HalfSpace(NORMAL_VECTOR, OFFSET).mass(components, scales).values[0, :, 1]
 
 
 def centers_and_groups(k=6, groups=2, seed=0):
@@ -43,7 +50,7 @@ def linear_classifier(normal, offset=0.0):
 
 
 def region_of(classifier, X):
-    return decision_region(classifier, np.array([0, 1]), read_features(X)[1], X, np.random.SeedSequence(0))[0]
+    return decision_region(classifier, sample_of(X, np.array([0, 1])), np.random.SeedSequence(0))
 
 
 def test_spherical_gaussian_is_the_normal_law_of_the_score():
@@ -89,7 +96,7 @@ def test_student_t_agrees_with_the_multivariate_law():
     """The reference is scipy's own integral over a box that is cut off far out: good to 1e-3."""
     covariance = np.array([[1.0, 0.6], [0.6, 2.0]])
     components = Components(np.array([[0.2, 0.5]]), np.linalg.cholesky(covariance)[None], np.array([0]), StudentT(4.0))
-    ours = linear_mass(components, Linear(np.array([1.0, 0.0]), 0.7), [1.0])[0, 0, 0]
+    ours = HalfSpace(np.array([1.0, 0.0]), 0.7).mass(components, [1.0]).values[0, 0, 0]
     law = stats.multivariate_t([0.2, 0.5], covariance, df=4, seed=np.random.default_rng(0))
     assert ours == pytest.approx(law.cdf([-0.7, 200.0], maxpts=200_000), abs=1e-3)
 
@@ -109,14 +116,14 @@ def test_ball_is_the_integral_of_its_slices(dim, height):
     edge = min(max(-height, -1.0), 1.0)
     inside = integrate.quad(slice_volume, edge, 1.0, epsabs=1e-12)[0]
     whole = integrate.quad(slice_volume, -1.0, 1.0, epsabs=1e-12)[0]
-    ours = linear_mass(components, Linear(direction, 0.0), [1.0])[0, 0, 1]
+    ours = HalfSpace(direction, 0.0).mass(components, [1.0]).values[0, 0, 1]
     assert ours == pytest.approx(inside / whole, abs=1e-9)
 
 
 def ball_above_zero(heights, dim):
     """Return the mass above 0 of unit balls centred at these heights."""
     components = Components(np.outer(heights, np.eye(dim)[0]), np.array([1.0]), np.zeros(len(heights), int), UnitBall())
-    return linear_mass(components, Linear(np.eye(dim)[0], 0.0), [1.0])[0, :, 1]
+    return HalfSpace(np.eye(dim)[0], 0.0).mass(components, [1.0]).values[0, :, 1]
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 10])
@@ -172,7 +179,7 @@ def test_mass_agrees_with_a_million_independent_draws(law, draws, n_columns):
 def test_gaussian_tail_of_1e_30_keeps_its_digits(side):
     distance = 11.464024
     components = Components(np.array([[side * distance]]), np.array([1.0]), np.array([0]))
-    tail = linear_mass(components, Linear(np.array([1.0]), 0.0), [1.0])[0, 0, 0 if side > 0 else 1]
+    tail = HalfSpace(np.array([1.0]), 0.0).mass(components, [1.0]).values[0, 0, 0 if side > 0 else 1]
     assert 0.9e-30 < tail < 1.1e-30
     assert tail == pytest.approx(0.5 * math.erfc(distance / math.sqrt(2)), rel=1e-9)
 
@@ -182,7 +189,7 @@ def test_student_tail_of_1e_30_keeps_its_digits(side):
     """Far out the t law with 3 degrees of freedom has tail 2 sqrt(3) / (pi t^3) (1 - 18 / (5 t^2) + ...)."""
     distance = 1e10
     components = Components(np.array([[side * distance]]), np.array([1.0]), np.array([0]), StudentT(3.0))
-    tail = linear_mass(components, Linear(np.array([1.0]), 0.0), [1.0])[0, 0, 0 if side > 0 else 1]
+    tail = HalfSpace(np.array([1.0]), 0.0).mass(components, [1.0]).values[0, 0, 0 if side > 0 else 1]
     assert tail == pytest.approx(2 * math.sqrt(3) / (math.pi * distance**3), rel=1e-9)
 
 
@@ -193,7 +200,7 @@ def test_ball_tail_of_1e_30_keeps_its_digits(side):
     center = np.zeros((1, dim))
     center[0, 0] = side * (1 - height)
     components = Components(center, np.array([1.0]), np.array([0]), UnitBall())
-    cap = linear_mass(components, Linear(np.eye(dim)[0], 0.0), [1.0])[0, 0, 0 if side > 0 else 1]
+    cap = HalfSpace(np.eye(dim)[0], 0.0).mass(components, [1.0]).values[0, 0, 0 if side > 0 else 1]
     # The integral of (t (2 - t))^7 from 0 to h, over that from -1 to 1, both polynomials.
     slices = np.polynomial.Polynomial([0, 2, -1]) ** 7
     volume = slices.integ()
@@ -220,34 +227,34 @@ def on_the_boundary():
     centers = np.array([[0.0, 3.0], [-2.0, 1.0], [2.0, 1.0]])
     assert classifier.predict(centers).tolist() == [1, 0, 1]
     region = region_of(classifier, centers)
-    assert isinstance(region.geometry, Linear)
+    assert isinstance(region.geometry, HalfSpace)
     return region, Components(centers, np.array([0.0, 1.0]), np.array([0, 0, 1]))
 
 
 def test_component_without_spread_goes_by_the_labels_given_for_centres():
     region, components = on_the_boundary()
     labels = np.array([1, 0, 1])
-    result = mass(components, region, n_points=64, seed=np.random.SeedSequence(0), center_labels=labels)
+    result = region_mass(components, region, Sampler(np.random.SeedSequence(0)), center_labels=labels)
     assert result.values[0, 0, :2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
 def test_component_without_spread_goes_by_predict_where_no_labels_are_given():
     region, components = on_the_boundary()
-    result = mass(components, region, n_points=64, seed=np.random.SeedSequence(0))
+    result = region_mass(components, region, Sampler(np.random.SeedSequence(0)))
     assert result.values[0, 0, :2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
 def test_component_next_to_a_point_mass_keeps_its_own_mass():
     centers = np.array([[1.0], [1.0]])
     components = Components(centers, np.array([0.0, 2.0]), np.array([0, 1]))
-    result = mass(components, region_of(linear_classifier([1.0]), centers), n_points=64, seed=np.random.SeedSequence(0))
+    result = region_mass(components, region_of(linear_classifier([1.0]), centers), Sampler(np.random.SeedSequence(0)))
     assert result.values[0, 0, 1, 1] == pytest.approx(stats.norm.cdf(0.5), rel=1e-12)
 
 
 def test_component_with_spread_along_the_boundary_only_is_counted():
     spread = np.array([[0.0, 3.0]])
     components = Components(np.array([[0.1, 0.0], [-0.1, 9.0]]), spread, np.zeros(2, int))
-    sides = linear_mass(components, Linear(np.array([1.0, 0.0]), 0.0), [1.0])[0]
+    sides = HalfSpace(np.array([1.0, 0.0]), 0.0).mass(components, [1.0]).values[0]
     assert sides.tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
@@ -255,9 +262,9 @@ def test_component_with_spread_along_the_boundary_only_is_counted():
 def test_several_scales_at_once_equal_separate_calls(law):
     centers, group, rng = centers_and_groups()
     components = Components(centers, rng.uniform(0.3, 2.0, size=(2, 3)), group, law)
-    boundary = Linear(NORMAL_VECTOR, OFFSET)
-    together = linear_mass(components, boundary, [0.0, 0.5, 1.0, 3.0])
-    separate = np.concatenate([linear_mass(components, boundary, [scale]) for scale in (0.0, 0.5, 1.0, 3.0)])
+    boundary = HalfSpace(NORMAL_VECTOR, OFFSET)
+    together = boundary.mass(components, [0.0, 0.5, 1.0, 3.0]).values
+    separate = np.concatenate([boundary.mass(components, [scale]).values for scale in (0.0, 0.5, 1.0, 3.0)])
     np.testing.assert_array_equal(together, separate)
 
 
@@ -275,7 +282,7 @@ def test_scale_is_a_factor_on_the_spread(law):
 def test_both_sides_have_mass_one_together(law, shape):
     centers, group, rng = centers_and_groups(k=50)
     components = Components(0.3 * centers, rng.uniform(0.1, 2.0, size=shape), group, law)
-    sides = linear_mass(components, Linear(NORMAL_VECTOR, OFFSET), [0.0, 1.0])
+    sides = HalfSpace(NORMAL_VECTOR, OFFSET).mass(components, [0.0, 1.0]).values
     np.testing.assert_allclose(sides.sum(axis=-1), 1.0, rtol=0, atol=1e-14)
 
 
@@ -291,5 +298,5 @@ def test_kappa_zero_equals_counting():
 
 def test_vanishing_width_raises_no_floating_point_warning():
     components = Components(np.array([[2.0], [-2.0]]), np.array([1e-310]), np.zeros(2, int))
-    sides = linear_mass(components, Linear(np.array([1.0]), 0.0), [1.0])[0]
+    sides = HalfSpace(np.array([1.0]), 0.0).mass(components, [1.0]).values[0]
     assert sides.tolist() == [[0.0, 1.0], [1.0, 0.0]]

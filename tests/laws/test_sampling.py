@@ -14,7 +14,7 @@ from bayes_gresub import Bolstered
 from bayes_gresub.kernels import SphericalGaussian
 from bayes_gresub.laws import sampling
 from bayes_gresub.laws.components import Components, Normal, StudentT, UnitBall
-from bayes_gresub.laws.sampling import sampled_means, sampling_method, scrambles
+from bayes_gresub.laws.sampling import Sampler, sampling_method, scrambles
 
 
 def sobol(dim, start, stop, seed=0):
@@ -25,9 +25,13 @@ def one_component(dim, law):
     return Components(np.zeros((1, dim)), np.ones(1), np.zeros(1, int), law)
 
 
-def means_of(*arguments, **options):
+def sampled(components, function, *, scales=(1.0,), **options):
+    return Sampler(**options).means(components, function, scales)
+
+
+def means_of(components, function, **options):
     """Return the array of means alone."""
-    return sampled_means(*arguments, **options).means
+    return sampled(components, function, **options).means
 
 
 def pooled_means(components, function, n_points=64, n_seeds=60):
@@ -384,7 +388,7 @@ def test_independent_points_are_as_many_as_asked_for():
         asked.append(len(points))
         return np.ones((len(points), 1))
 
-    found = sampled_means(wide, count, n_points=100, seed=np.random.SeedSequence(0))
+    found = sampled(wide, count, n_points=100, seed=np.random.SeedSequence(0))
     assert sum(asked) == found.n_points == 3 * 104
 
 

@@ -12,11 +12,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from bayes_gresub import Bolstered
-from bayes_gresub.data.sample import read_features
+from bayes_gresub.data.sample import Sample, read_features
 from bayes_gresub.kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
-from bayes_gresub.laws import mass
 from bayes_gresub.laws.components import Components, StudentT, UnitBall
+from bayes_gresub.laws.confusion import region_mass
+from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.regions.region import decision_region
+
+
+def sample_of(X, classes):
+    """Return points to read a region at; their labels do not matter."""
+    features, form = read_features(X)
+    n = len(features)
+    return Sample(features, np.zeros(n, dtype=int), classes, np.full(n, 1 / n), np.arange(n), n, form)
 
 
 def sample(n_classes=2, n=120, d=4, seed=0):
@@ -29,8 +37,8 @@ def sample(n_classes=2, n=120, d=4, seed=0):
 
 
 def mass_of(components, classifier, X, y, scales=(1.0,)):
-    region = decision_region(classifier, np.unique(y), read_features(X)[1], X, np.random.SeedSequence(0))[0]
-    return mass(components, region, n_points=64, seed=np.random.SeedSequence(1), scales=scales)
+    region = decision_region(classifier, sample_of(X, np.unique(y)), np.random.SeedSequence(0))
+    return region_mass(components, region, Sampler(np.random.SeedSequence(1)), scales=scales)
 
 
 def shares(classifier, center, spread, n_classes, n, rng):

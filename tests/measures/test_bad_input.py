@@ -466,11 +466,6 @@ def test_tolerance_must_be_a_number():
         bg.Bolstered(tol="0.01").fit(*sample())
 
 
-def test_unknown_form_is_refused():
-    with pytest.raises(ValueError, match="form must be 'integrated' or 'product'; got 'sum'"):
-        bg.BolsteredPosterior(form="sum").fit(*sample())
-
-
 @pytest.mark.parametrize("n", [0, -3, 2.5, True, None])
 def test_number_of_draws_must_be_a_positive_whole_number(n):
     with pytest.raises(ValueError, match="n must be a whole number of at least 1"):

@@ -370,6 +370,47 @@ def _stopping(after):
     yield tick
 
 
+class TestDefaultSampler:
+    """The cheapest sampler that gives the posterior, and no other numbers than if it is named."""
+
+    @pytest.mark.parametrize(
+        ("model", "sampler"),
+        [
+            (None, "gibbs"),
+            (bg.GaussianClasses("shared", bg.Hierarchical(strength=1.0)), "gibbs"),
+            (bg.GaussianClasses(prior=bg.NormalInverseWishart(np.zeros(3), 1.0, 6.0, np.eye(3))), "conjugate"),
+        ],
+        ids=["default", "hierarchical", "fixed"],
+    )
+    def test_is_that_of_the_prior(self, model, sampler):
+        settings = {"draws": 400, "chains": 2, "random_state": 0}
+        measure = bg.Bayesian(model, **settings).fit(*sample())
+        named = bg.Bayesian(model, sampler=sampler, **settings).fit(*sample())
+        assert measure.sampler_ == sampler
+        assert measure.sampler == "auto"
+        np.testing.assert_array_equal(measure.posterior_.draws.means, named.posterior_.draws.means)
+
+    def test_of_cells_is_conjugate(self):
+        X, y = sample()
+        measure = bg.Bayesian(bg.DiscreteClasses(), draws=50, random_state=0).fit(np.sign(X), y)
+        assert measure.sampler_ == "conjugate"
+
+    @pytest.mark.parametrize("model", [bg.StudentTClasses(), bg.MixtureClasses(), bg.PyMCClasses(print)])
+    def test_of_other_models_is_nuts(self, model):
+        assert model.cheapest_sampler() == "nuts"
+
+    def test_is_named_by_the_estimate(self):
+        X, y = sample()
+        measure = bg.Bayesian(draws=400, chains=2, random_state=0).fit(X, y)
+        estimate = measure.error(LinearDiscriminantAnalysis().fit(X, y))
+        assert "sampler='gibbs'" in estimate.computation.estimator
+        assert measure.to_inference_data()["posterior"].attrs["sampler"] == "gibbs"
+
+    def test_serves_many_samples_at_once(self):
+        measures = bg.Bayesian(draws=400, chains=2, random_state=0).fit_many([sample(), sample()])
+        assert [measure.sampler_ for measure in measures] == ["gibbs", "gibbs"]
+
+
 class TestInterrupt:
     """Stopping the Gibbs sampler."""
 
@@ -469,7 +510,7 @@ class TestOtherClassifiers:
         def refuse(*args, **kwargs):
             raise AssertionError("the posterior was sampled again")
 
-        monkeypatch.setattr(gaussian, "gibbs", refuse)
+        monkeypatch.setattr(gaussian, "run_gibbs", refuse)
         measure.error(DecisionTreeClassifier(random_state=0).fit(*sample()))
         assert measure.posterior_ is before
 
@@ -1012,7 +1053,7 @@ class TestDiscrete:
         X, y = rng.integers(10, size=(300, 5)).astype(float), np.arange(300) % 2
         classifier = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
         measure = cells(bg.DiscreteClasses(levels=[range(10)] * 5), draws=60, chains=1)
-        with pytest.warns(UserWarning, match="the prior counts as 100,000 points"):
+        with pytest.warns(UserWarning, match="The prior counts as 100,000 points"):
             measure.fit(X, y)
         tracemalloc.start()
         estimate = measure.error(classifier)

@@ -79,9 +79,9 @@ def _no_sampling(monkeypatch, request):
     def refuse(*args, **kwargs):
         raise AssertionError("sampling began before the input was checked")
 
-    monkeypatch.setattr(gaussian, "gibbs", refuse)
+    monkeypatch.setattr(gaussian, "run_gibbs", refuse)
     for module in (gaussian, student_t, mixture, discrete):
-        monkeypatch.setattr(module, "nuts", refuse)
+        monkeypatch.setattr(module, "run_nuts", refuse)
     monkeypatch.setattr(custom, "sample_model", refuse)
 
 
@@ -169,7 +169,7 @@ def test_class_without_points_in_a_part_is_refused():
         }
     )
     with pytest.raises(ValueError, match=r"needs points of each; got none of \[1\]\. Fit with all classes"):
-        conjugate().fit_part(part, False, np.random.SeedSequence(0))
+        conjugate().fit_sample(part, np.random.SeedSequence(0))
 
 
 ODD = {
@@ -251,7 +251,7 @@ def test_models_for_nuts_warn_of_few_points_before_it_is_run(model, monkeypatch)
         raise Begun
 
     for module in (student_t, mixture):
-        monkeypatch.setattr(module, "nuts", begin)
+        monkeypatch.setattr(module, "run_nuts", begin)
     with pytest.warns(UserWarning, match="Use covariance="), pytest.raises(Begun):
         bg.Bayesian(model).fit(*few(12, 8))
 
@@ -260,7 +260,7 @@ def test_models_for_nuts_warn_of_few_points_before_it_is_run(model, monkeypatch)
 
 
 def test_unknown_sampler_lists_the_names():
-    with pytest.raises(ValueError, match="unknown sampler 'nut'; the names are nuts, conjugate, gibbs"):
+    with pytest.raises(ValueError, match="unknown sampler 'nut'; the names are nuts, auto, conjugate, gibbs"):
         bg.Bayesian(sampler="nut").fit(*sample())
 
 
@@ -303,7 +303,7 @@ def test_nuts_of_large_matrices_is_refused_before_compiling(covariance, given, i
     with pytest.raises(
         ValueError, match=f"at most 50 features; got 51. Use covariance='diagonal', sampler='{instead}', or fewer"
     ):
-        bg.Bayesian(bg.GaussianClasses(covariance, given)).fit(X, y)
+        bg.Bayesian(bg.GaussianClasses(covariance, given), sampler="nuts").fit(X, y)
 
 
 @pytest.mark.parametrize("model", [bg.StudentTClasses(), bg.StudentTClasses("shared"), bg.MixtureClasses()])
@@ -568,7 +568,7 @@ def test_too_many_cells_are_refused():
 def test_too_many_cells_for_nuts_name_conjugate():
     levels = [range(11)] * 3
     with pytest.raises(ValueError, match=r"takes at most 1,000 cells; got 1,331\. Use sampler='conjugate'"):
-        bg.Bayesian(bg.DiscreteClasses(levels=levels)).fit(*whole_numbers())
+        bg.Bayesian(bg.DiscreteClasses(levels=levels), sampler="nuts").fit(*whole_numbers())
 
 
 def test_value_that_is_no_level_is_named():
@@ -942,7 +942,7 @@ def variables(**shapes):
 @pytest.mark.parametrize("name", ["error", "class_errors", "predicted"])
 def test_variables_of_users_models_may_not_be_called_as_the_error(name):
     model = variables(means=(2, 3), variances=(2,), **{name: ()})
-    with pytest.raises(ValueError, match=f"the model has a variable '{name}'. Call it otherwise"):
+    with pytest.raises(ValueError, match=f"the model has a variable '{name}'. Rename it"):
         bg.Bayesian(lambda X, y: model).fit(*sample())
 
 

@@ -227,7 +227,7 @@ def test_product_form_multiplies_bolstered_and_posterior_contributions(kernel, r
     X, y = overlapping()
     classifier = clone(RULES[rule]).fit(X, y)
     given = {"class_prior": prior, "random_state": 3, "n_points": 64}
-    product = bg.BolsteredPosterior(KERNELS[kernel](), POSTERIORS[posterior], form="product", **given).fit(X, y)
+    product = bg.paper.ProductForm(KERNELS[kernel](), POSTERIORS[posterior], **given).fit(X, y)
     bolstered = bg.Bolstered(KERNELS[kernel](), **given).fit(X, y).error(classifier)
     doubted = bg.PosteriorProbability(POSTERIORS[posterior]).fit(X, y).error(classifier)
     expected = np.dot(bolstered.point_weights, bolstered.contributions * doubted.contributions)

@@ -14,9 +14,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.models.check_report import Finding, Verdict
-from bayes_gresub.models.class_fit_power import power
-from bayes_gresub.models.model_check import prior_finding
+from bayes_gresub.models.check_report import CheckReport, Finding
+from bayes_gresub.models.class_fit_power import look_up_power
 
 GOOD = Finding("sampling", False, "The chains agree.", {"rhat": 1.0})
 BAD = Finding("fit", True, "The model does not fit <class 'b'> & more.", {"p_value": 0.002})
@@ -24,44 +23,44 @@ MODEL_TOPICS = ["sampling", "fit", "power", "prior"]
 ERROR_TOPICS = ["error", "sensitivity", "model-free"]
 
 
-class TestVerdict:
+class TestCheckReport:
     """How findings are shown and read."""
 
     def test_is_true_where_nothing_is_a_problem(self):
-        assert Verdict((GOOD,))
-        assert not Verdict((GOOD, BAD))
+        assert CheckReport((GOOD,))
+        assert not CheckReport((GOOD, BAD))
 
     def test_headline_of_no_problem(self):
-        assert str(Verdict((GOOD,))).splitlines()[0] == "Nothing found that speaks against the model"
+        assert str(CheckReport((GOOD,))).splitlines()[0] == "No problems found"
 
     def test_headline_counts_and_names_problems(self):
-        two = Verdict((BAD, GOOD, Finding("prior", True, "It claims much.")))
+        two = CheckReport((BAD, GOOD, Finding("prior", True, "It claims much.")))
         assert str(two).splitlines()[0] == "2 problems found: fit, prior"
-        assert str(Verdict((BAD,))).splitlines()[0] == "1 problem found: fit"
+        assert str(CheckReport((BAD,))).splitlines()[0] == "1 problem found: fit"
 
     def test_each_finding_is_a_line_with_its_mark(self):
-        lines = str(Verdict((GOOD, BAD))).splitlines()[1:]
+        lines = str(CheckReport((GOOD, BAD))).splitlines()[1:]
         assert lines[0] == "  ok       sampling  The chains agree."
         assert lines[1].startswith("  PROBLEM  fit       The model")
 
     def test_long_sentences_are_wrapped_under_themselves(self):
-        lines = str(Verdict((Finding("fit", False, "word " * 60),))).splitlines()[1:]
+        lines = str(CheckReport((Finding("fit", False, "word " * 60),))).splitlines()[1:]
         assert len(lines) > 1
         assert max(map(len, lines)) <= 118
         assert all(line.startswith(" " * 16 + "word") for line in lines[1:])
 
     def test_problems_are_those_findings(self):
-        assert Verdict((GOOD, BAD)).problems == (BAD,)
+        assert CheckReport((GOOD, BAD)).problems == (BAD,)
 
     def test_topic_gives_its_finding(self):
-        assert Verdict((GOOD, BAD))["fit"] is BAD
+        assert CheckReport((GOOD, BAD))["fit"] is BAD
 
     def test_unknown_topic_lists_the_topics(self):
         with pytest.raises(KeyError, match="nothing about 'chains'; the topics are sampling, fit"):
-            Verdict((GOOD, BAD))["chains"]
+            CheckReport((GOOD, BAD))["chains"]
 
     def test_frame_has_a_row_per_finding(self):
-        frame = Verdict((GOOD, BAD)).to_frame()
+        frame = CheckReport((GOOD, BAD)).to_frame()
         expected = pd.DataFrame(
             {"problem": [False, True], "sentence": [GOOD.sentence, BAD.sentence]},
             index=pd.Index(["sampling", "fit"], name="topic"),
@@ -69,15 +68,15 @@ class TestVerdict:
         pd.testing.assert_frame_equal(frame, expected)
 
     def test_dict_has_everything(self):
-        assert Verdict((GOOD,)).to_dict() == {
+        assert CheckReport((GOOD,)).to_dict() == {
             "sampling": {"problem": False, "sentence": "The chains agree.", "numbers": {"rhat": 1.0}}
         }
 
     def test_numbers_are_named_by_topic(self):
-        assert Verdict((GOOD, BAD)).numbers == {"sampling/rhat": 1.0, "fit/p_value": 0.002}
+        assert CheckReport((GOOD, BAD)).numbers == {"sampling/rhat": 1.0, "fit/p_value": 0.002}
 
     def test_html_marks_problems_and_escapes(self):
-        shown = Verdict((GOOD, BAD))._repr_html_()
+        shown = CheckReport((GOOD, BAD))._repr_html_()
         assert "<b>problem</b>" in shown
         assert "&lt;class &#x27;b&#x27;&gt; &amp; more" in shown
         assert shown.count("<tr>") == 2
@@ -118,7 +117,7 @@ def lda(kind="plain"):
 
 
 @functools.cache
-def verdict(kind="plain", covariance="full"):
+def report(kind="plain", covariance="full"):
     return fitted(kind, covariance).check(lda(kind))
 
 
@@ -135,7 +134,7 @@ class TestTopics:
         assert [one.topic for one in fitted().check().findings] == MODEL_TOPICS
 
     def test_classifier_adds_what_is_about_its_error(self):
-        assert [one.topic for one in verdict().findings] == MODEL_TOPICS + ERROR_TOPICS
+        assert [one.topic for one in report().findings] == MODEL_TOPICS + ERROR_TOPICS
 
     @pytest.mark.parametrize("covariance", ["shared", "diagonal", "spherical"])
     def test_restricted_covariances_are_a_topic(self, covariance):
@@ -143,7 +142,7 @@ class TestTopics:
         assert topics == ["sampling", "fit", "power", "covariance", "prior"]
 
     def test_everything_can_be_written_as_json(self):
-        assert json.loads(json.dumps(verdict().to_dict())) == verdict().to_dict()
+        assert json.loads(json.dumps(report().to_dict())) == report().to_dict()
 
     def test_same_seed_gives_the_same_verdict(self):
         assert str(fitted().check(lda(), random_state=5)) == str(fitted().check(lda(), random_state=5))
@@ -160,15 +159,15 @@ class TestPlain:
     @pytest.mark.parametrize("covariance", ["full", "shared", "diagonal", "spherical"])
     def test_nothing_is_found(self, covariance):
         """The fit has 5% false alarms over all tests; this seed has none."""
-        assert verdict(covariance=covariance), verdict(covariance=covariance)
+        assert report(covariance=covariance), report(covariance=covariance)
 
     def test_sentences_are_calm(self):
-        assert verdict()["sampling"].sentence.startswith("The chains agree (R-hat 1.00")
-        assert verdict()["fit"].sentence.startswith("No class departs visibly from the Gaussian model (p=")
-        assert verdict()["prior"].sentence.startswith("The prior alone implies a best possible error of")
-        assert verdict()["error"].sentence.startswith("The chains agree on the error")
-        assert verdict()["sensitivity"].sentence.startswith("The prior strength matters little")
-        assert verdict()["model-free"].sentence.startswith("Estimates without a model do not contradict")
+        assert report()["sampling"].sentence.startswith("The chains agree (R-hat 1.00")
+        assert report()["fit"].sentence.startswith("No class departs visibly from the Gaussian model (p=")
+        assert report()["prior"].sentence.startswith("The prior alone implies a best possible error of")
+        assert report()["error"].sentence.startswith("The chains agree on the error")
+        assert report()["sensitivity"].sentence.startswith("The prior strength matters little")
+        assert report()["model-free"].sentence.startswith("Estimates without a model do not contradict")
 
     def test_power_is_told_for_the_smallest_class(self):
         X, y = sample()
@@ -177,13 +176,13 @@ class TestPlain:
         assert not found.is_problem
 
     def test_power_is_that_of_the_table(self):
-        assert verdict()["power"].numbers == power(60, 2)
+        assert report()["power"].numbers == look_up_power(60, 2)
 
     def test_convergence_is_that_of_the_error(self):
         from bayes_gresub.models.diagnostics import ess, rhat
 
         draws = fitted().error(lda()).draws.reshape(2, -1)
-        numbers = verdict()["error"].numbers
+        numbers = report()["error"].numbers
         assert numbers["rhat"] == pytest.approx(float(rhat(draws)), rel=1e-12)
         assert numbers["ess"] == pytest.approx(float(ess(draws)), rel=1e-12)
         assert numbers["mcse"] == pytest.approx(fitted().error(lda()).std_error, rel=1e-3)
@@ -195,17 +194,17 @@ class TestPlain:
 
 
 class TestFit:
-    """Classes that are not what the model says."""
+    """Classes that do not follow the model."""
 
     def test_two_modes_are_flagged_with_a_remedy(self):
-        found = verdict("bimodal")["fit"]
+        found = report("bimodal")["fit"]
         assert found.is_problem
         assert found.sentence.startswith("The Gaussian model does not fit class 'b' (p=0.00")
         assert "the estimate may be off. Try StudentTClasses (heavy tails) or MixtureClasses" in found.sentence
 
     def test_class_that_fits_is_not_accused(self):
-        assert verdict("bimodal")["fit"].numbers["p_values"]["a"] > 0.05
-        assert "'a'" not in verdict("bimodal")["fit"].sentence
+        assert report("bimodal")["fit"].numbers["p_values"]["a"] > 0.05
+        assert "'a'" not in report("bimodal")["fit"].sentence
 
     def test_feature_is_named(self):
         X, y = sample("bimodal")
@@ -213,7 +212,7 @@ class TestFit:
         assert "loudest: age" in gibbs().fit(frame, y).check()["fit"].sentence
 
     def test_heavy_tails_are_flagged(self):
-        assert verdict("heavy")["fit"].is_problem
+        assert report("heavy")["fit"].is_problem
 
     @pytest.mark.parametrize(
         ("kind", "covariance"), [("spread", "shared"), ("correlated", "diagonal"), ("correlated", "spherical")]
@@ -253,6 +252,46 @@ class TestFit:
         assert found["fit"].sentence == "A table of cells fits any sample; there is nothing to test."
 
 
+class Shifted(bg.GaussianClasses):
+    """A class model that the package does not know, with a finding of its own."""
+
+    adjective = "shifted"
+
+    def findings(self, data, posterior, class_probabilities, seed):
+        shared = super().findings(data, posterior, class_probabilities, seed)
+        return [*shared, Finding("shift", True, f"{data.n_classes} classes are shifted.")]
+
+
+class TestNewModel:
+    """A class model brings its own findings; nothing else is edited."""
+
+    def test_its_findings_are_in_the_report(self):
+        report = bg.Bayesian(Shifted(), draws=800, chains=2, random_state=0).fit(*sample()).check(lda())
+        assert report["shift"].sentence == "2 classes are shifted."
+        assert report["fit"].sentence.startswith("No class departs visibly from the shifted model")
+        assert [finding.topic for finding in report.findings] == [*MODEL_TOPICS, "shift", *ERROR_TOPICS]
+
+
+class TestStrength:
+    """The variant of a model whose prior is stronger."""
+
+    def test_of_a_hierarchical_prior(self):
+        assert bg.GaussianClasses("shared").with_strength_times(2.0).prior.strength == 3.0
+
+    def test_of_fixed_priors(self):
+        prior = bg.NormalInverseWishart(np.zeros(2), 4.0, 6.0, np.eye(2))
+        assert bg.GaussianClasses(prior=prior).with_strength_times(0.5).prior.strength == 2.0
+        both = bg.GaussianClasses(prior=[prior, prior]).with_strength_times(0.5).prior
+        assert [each.strength for each in both] == [2.0, 2.0]
+
+    def test_of_cells_is_their_concentration(self):
+        stronger = bg.DiscreteClasses(3.0, levels=[[0, 1]]).with_strength_times(2.0)
+        assert (stronger.concentration, stronger.levels) == (6.0, [[0, 1]])
+
+    def test_is_none_without_a_strength(self):
+        assert bg.MixtureClasses().with_strength_times(2.0) is None
+
+
 class TestPrior:
     """What a prior claims."""
 
@@ -268,7 +307,9 @@ class TestPrior:
     def about_the_prior(covariance, d):
         """Return what is said of the default prior alone; chains are of no importance to that."""
         measure = gibbs(covariance, draws=10, chains=1, tune=0).fit(*sample(d=d))
-        return prior_finding(measure._classes, np.random.default_rng(0))
+        fitted = measure._classes
+        class_probabilities = fitted.probabilities.mean(axis=(0, 1))
+        return fitted.model.prior_finding(fitted.posterior, class_probabilities, np.random.default_rng(0))
 
     @pytest.mark.filterwarnings("ignore:the chains")
     @pytest.mark.parametrize("covariance", ["full", "shared"])
@@ -306,7 +347,7 @@ class TestPrior:
         found = fixed(20.0).fit(X, y).check(LinearDiscriminantAnalysis().fit(X, y))["sensitivity"]
         assert found.is_problem
         assert found.sentence.startswith("The prior matters: half the strength gives an error of")
-        assert found.sentence.endswith("Say why its strength is right, or report the range.")
+        assert found.sentence.endswith("Give a reason for its strength, or report the range.")
 
     def test_half_and_double_strength_are_those_of_refits(self):
         """Draws of the refits, 2000 each: within 4.5 standard errors of their closed forms."""
@@ -367,8 +408,8 @@ class TestPrior:
             measure = bg.Bayesian(bg.GaussianClasses(prior=prior), sampler="conjugate", draws=50, random_state=0)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                verdict = measure.fit(X * factor, y).check()
-            assert ("scale" in [finding.topic for finding in verdict.findings]) == is_problem
+                report = measure.fit(X * factor, y).check()
+            assert ("scale" in [finding.topic for finding in report.findings]) == is_problem
 
 
 class TestFeatures:
@@ -378,17 +419,17 @@ class TestFeatures:
         X, y = sample()
         X = X.copy()
         X[y == y[0], 1] = 7.0
-        verdict = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
-        assert f"Feature 1 does not vary in class {y[0].item()!r}" in verdict["features"].sentence
+        report = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
+        assert f"Feature 1 does not vary in class {y[0].item()!r}" in report["features"].sentence
 
     def test_features_that_depend_on_each_other(self):
         X, y = sample()
         X = np.column_stack([X, X.sum(axis=1)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            verdict = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
+            report = bg.Bayesian(sampler="gibbs", draws=100, random_state=0).fit(X, y).check()
         d = X.shape[1]
-        assert f"span {d - 1} dimensions only" in verdict["features"].sentence
+        assert f"span {d - 1} dimensions only" in report["features"].sentence
 
 
 class TestSampling:
@@ -428,7 +469,7 @@ class TestModelFree:
         measure = fixed(1.0).set_params(model=bg.GaussianClasses(prior=far)).fit(X, y)
         found = measure.check(LinearDiscriminantAnalysis().fit(X, y))["model-free"]
         assert found.is_problem
-        assert found.sentence.startswith("The model and the points disagree: the model says")
+        assert found.sentence.startswith("The model and the points disagree: the model gives")
         assert found.sentence.endswith("Trust neither before the fit is understood.")
         assert found.numbers["gap"] < 0
 

@@ -12,18 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
+from bayes_gresub.laws.halfspace import HalfSpace
 from bayes_gresub.models.exact_moments import (
     ClassMoments,
-    bivariate_t_cdf,
     conditional_mse,
     dirichlet_moments,
+    joint_tail,
     normal_inverse_wishart_moments,
     overall_moments,
+    t_cdf,
 )
-from bayes_gresub.regions.shapes import Linear
 
 N_DRAWS = 60_000
-BOUNDARY = Linear(np.array([0.8, -0.5, 1.7]), 0.3)
+BOUNDARY = HalfSpace(np.array([0.8, -0.5, 1.7]), 0.3)
 MEANS = np.array([[-1.0, 0.4, -0.6], [0.5, -0.2, 0.9], [0.3, 0.1, -0.4]])
 STRENGTHS = np.array([3.0, 8.5, 1.5])
 DOFS = np.array([5.5, 9.0, 7.25])
@@ -34,11 +35,25 @@ def scale_matrices(c=3, d=3, seed=0):
     return roots @ roots.swapaxes(1, 2) + 0.5 * np.eye(d)
 
 
+def bivariate_t_cdf(h, k, dof, correlation):
+    """Return P(X <= h, Y <= k) of the standard bivariate t law: tails in all four quadrants, from those of one."""
+    x, y, nu, r = np.broadcast_arrays(*(np.asarray(value, dtype=float) for value in (h, k, dof, correlation)))
+    nu, u, v = np.minimum(nu, 1e200), np.abs(x), np.abs(y)
+    beyond = joint_tail(u, v, nu, np.where((x > 0) == (y > 0), r, -r))
+    opposite, positive = t_cdf(nu, np.minimum(x, y)) - beyond, 1.0 - t_cdf(nu, -u) - t_cdf(nu, -v) + beyond
+    return np.where((x > 0) & (y > 0), positive, np.where((x > 0) | (y > 0), opposite, beyond))
+
+
+def second_of(moments):
+    """Return E[mass_y(i) mass_z(j)], shape (c, r, c, r)."""
+    return np.multiply.outer(moments.first, moments.first) + moments.covariance
+
+
 def assert_moments_of(moments, sides):
     """Compare with draws of the mass of side 1, shape (draws, c)."""
     masses = np.stack([1.0 - sides, sides], axis=2)
     products = np.einsum("nyi,nzj->nyizj", masses, masses)
-    for expected, values in ((moments.first, masses), (moments.second, products)):
+    for expected, values in ((moments.first, masses), (second_of(moments), products)):
         error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
         assert (np.abs(values.mean(axis=0) - expected) < 4.5 * error).all()
 
@@ -171,11 +186,6 @@ class TestBivariateT:
         assert bivariate_t_cdf(h + more, k, dof, r) >= value - 1e-14
         assert bivariate_t_cdf(h, k, dof, r + stretch * (1 - r)) >= value - 1e-14
 
-    @pytest.mark.parametrize(("dof", "r"), [(0.0, 0.1), (np.nan, 0.1), (3.0, 1.5)])
-    def test_impossible_parameters_are_refused(self, dof, r):
-        with pytest.raises(ValueError, match="dof must be positive and correlation between -1 and 1"):
-            bivariate_t_cdf(0.0, 0.0, dof, r)
-
 
 class TestHyperplane:
     """Masses of the two sides of a hyperplane under Gaussian classes."""
@@ -202,7 +212,7 @@ class TestHyperplane:
 
     def test_diagonal_covariances_agree_with_draws_across_one_feature(self):
         rng = np.random.default_rng(5)
-        boundary = Linear(np.array([0.0, -2.0, 0.0]), 0.3)
+        boundary = HalfSpace(np.array([0.0, -2.0, 0.0]), 0.3)
         dofs, scales = np.array([[3.0, 5.0, 7.0]] * 3) + DOFS[:, None], np.array([[1.0, 2.0, 3.0]] * 3) * DOFS[:, None]
         moments = normal_inverse_wishart_moments(boundary, MEANS, STRENGTHS, dofs, scales, shared=False)
         deviation = np.sqrt(scales / rng.chisquare(dofs, size=(N_DRAWS, 3, 3)))
@@ -213,7 +223,7 @@ class TestHyperplane:
         assert normal_inverse_wishart_moments(BOUNDARY, MEANS, STRENGTHS, DOFS, np.ones((3, 3)), shared=False) is None
 
     def test_one_dimension_is_the_same_in_every_structure(self):
-        boundary, means = Linear(np.array([1.5]), -0.2), MEANS[:, :1]
+        boundary, means = HalfSpace(np.array([1.5]), -0.2), MEANS[:, :1]
         full, diagonal, spherical = (
             normal_inverse_wishart_moments(boundary, means, STRENGTHS, DOFS, DOFS.reshape(shape), shared=False)
             for shape in ((3, 1, 1), (3, 1), (3,))
@@ -237,14 +247,14 @@ class TestHyperplane:
         k, v = 1e6, 4e6
         for h in (0.5, 2.0, -4.0):
             moments = normal_inverse_wishart_moments(
-                Linear(np.array([1.0]), h), [[0.0]], [k], [v], [[[v]]], shared=False
+                HalfSpace(np.array([1.0]), h), [[0.0]], [k], [v], [[[v]]], shared=False
             )
             linear = stats.norm.pdf(h) ** 2 * (1 / k + h * h / (2 * v))
             assert moments.covariance[0, 1, 0, 1] == pytest.approx(linear, rel=1e-4)
 
     def test_tiny_errors_keep_their_digits(self):
         moments = normal_inverse_wishart_moments(
-            Linear(np.array([1.0]), 0.0), [[-9.0], [9.0]], [20, 20], [60.0], [[[60.0]]], shared=True
+            HalfSpace(np.array([1.0]), 0.0), [[-9.0], [9.0]], [20, 20], [60.0], [[[60.0]]], shared=True
         )
         errors, covariance = moments.errors([0, 1])
         h = -9.0 / np.sqrt(1.05)
@@ -275,7 +285,7 @@ class TestHyperplane:
         moments = normal_inverse_wishart_moments(BOUNDARY, MEANS, STRENGTHS, [5.5], scale_matrices(c=1), shared=True)
         np.testing.assert_allclose(moments.first.sum(axis=1), 1.0, rtol=1e-15)
         np.testing.assert_allclose(moments.covariance.sum(axis=1), 0.0, atol=1e-17)
-        np.testing.assert_allclose(moments.second.sum(axis=(1, 3)), 1.0, rtol=1e-14)
+        np.testing.assert_allclose(second_of(moments).sum(axis=(1, 3)), 1.0, rtol=1e-14)
 
     @settings(deadline=None, max_examples=30)
     @given(st.integers(0, 2**32 - 1), st.booleans())
@@ -286,7 +296,7 @@ class TestHyperplane:
         here = normal_inverse_wishart_moments(BOUNDARY, MEANS, STRENGTHS, dofs, scales, shared=shared)
         normal = np.linalg.solve(matrix.T, BOUNDARY.normal)
         there = normal_inverse_wishart_moments(
-            Linear(normal, BOUNDARY.offset - normal @ shift),
+            HalfSpace(normal, BOUNDARY.offset - normal @ shift),
             MEANS @ matrix.T + shift,
             STRENGTHS,
             dofs,
@@ -300,13 +310,13 @@ class TestHyperplane:
     def test_does_not_depend_on_the_length_of_the_normal(self, factor):
         scales = scale_matrices()
         here = normal_inverse_wishart_moments(BOUNDARY, MEANS, STRENGTHS, DOFS, scales, shared=False)
-        longer = Linear(BOUNDARY.normal * factor, BOUNDARY.offset * factor)
+        longer = HalfSpace(BOUNDARY.normal * factor, BOUNDARY.offset * factor)
         there = normal_inverse_wishart_moments(longer, MEANS, STRENGTHS, DOFS, scales, shared=False)
         np.testing.assert_allclose(there.first, here.first, rtol=1e-13)
         np.testing.assert_allclose(there.covariance, here.covariance, rtol=1e-12)
 
     def test_without_spread_a_class_goes_by_its_mean(self):
-        boundary = Linear(np.array([0.0, 0.0, 0.0]), 1.0)
+        boundary = HalfSpace(np.array([0.0, 0.0, 0.0]), 1.0)
         moments = normal_inverse_wishart_moments(boundary, MEANS, STRENGTHS, DOFS, scale_matrices(), shared=False)
         assert moments.first.tolist() == [[0.0, 1.0]] * 3
         assert not moments.covariance.any()
@@ -360,7 +370,7 @@ class TestCells:
         cells = np.stack([rng.dirichlet(beta, size=N_DRAWS) for beta in self.BETA], axis=1)
         masses = cells @ (self.LABELS[:, None] == np.arange(3))
         products = np.einsum("nyi,nzj->nyizj", masses, masses)
-        for expected, values in ((moments.first, masses), (moments.second, products)):
+        for expected, values in ((moments.first, masses), (second_of(moments), products)):
             error = values.std(axis=0, ddof=1) / np.sqrt(N_DRAWS)
             assert (np.abs(values.mean(axis=0) - expected) < 4.5 * error).all()
 

@@ -253,17 +253,17 @@ class TestOtherGroups:
         """Mean and deviation of log k, N(log(1.5 d), 0.8^2), and of the centre: 4000 draws, 4.5 standard errors."""
         prior = fitted().to_inference_data(prior=4000).prior
         log_k, center = prior["log_strength"].to_numpy().ravel(), prior["center"].to_numpy()[0]
-        units = fitted().posterior_.units
+        coordinates = fitted().posterior_.coordinates
         assert abs(log_k.mean() - np.log(4.5)) < 4.5 * 0.8 / np.sqrt(4000)
         assert abs(log_k.std() - 0.8) < 4.5 * 0.8 / np.sqrt(8000)
-        standard = (center - units.location) / units.scale / 3.0
+        standard = (center - coordinates.location) / coordinates.scale / 3.0
         assert (np.abs(standard.mean(axis=0)) < 4.5 / np.sqrt(4000)).all()
         assert (np.abs(standard.std(axis=0) - 1.0) < 4.5 / np.sqrt(8000)).all()
 
     def test_prior_covariances_have_the_unit_of_the_prior_as_mean(self):
         """E[Sigma] is the squared scale; 20,000 draws with heavy tails, 4.5 of their own standard errors."""
         found = fitted().to_inference_data(prior=20_000).prior["covariances"].to_numpy()[0, :, 0]
-        diagonal = np.einsum("ndd->nd", found) / fitted().posterior_.units.scale ** 2
+        diagonal = np.einsum("ndd->nd", found) / fitted().posterior_.coordinates.scale ** 2
         assert (np.abs(diagonal.mean(axis=0) - 1.0) < 4.5 * diagonal.std(axis=0) / np.sqrt(20_000)).all()
 
     def test_predictive_data_sets_have_the_size_and_labels_of_the_sample(self):

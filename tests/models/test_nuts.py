@@ -50,7 +50,7 @@ def fixed_prior(units=(1.0, 1.0)):
 
 
 def fixed(units=(1.0, 1.0), **given):
-    return bg.Bayesian(bg.GaussianClasses("full", fixed_prior(np.asarray(units))), **given)
+    return bg.Bayesian(bg.GaussianClasses("full", fixed_prior(np.asarray(units))), **{"sampler": "nuts"} | given)
 
 
 def user_model(X, y):
@@ -162,7 +162,7 @@ def compiled(monkeypatch):
 
 def stopped(model, X, y):
     with pytest.raises(StopIteration):
-        bg.Bayesian(model, backend="nutpie", random_state=0).fit(X, y)
+        bg.Bayesian(model, sampler="nuts", backend="nutpie", random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize("model", [bg.GaussianClasses(), bg.StudentTClasses("shared"), bg.MixtureClasses()], ids=str)
@@ -209,7 +209,7 @@ def test_same_seed_gives_same_draws():
 
 def test_short_chains_warn():
     with pytest.warns(UserWarning, match=r"diverged|chains disagree|effective draws"):
-        bg.Bayesian(draws=20, tune=5, random_state=0).fit(*sample(0))
+        bg.Bayesian(sampler="nuts", draws=20, tune=5, random_state=0).fit(*sample(0))
 
 
 def test_inference_data_tell_of_divergences():
@@ -246,7 +246,7 @@ def test_interrupt_keeps_draws_and_warns(interrupted):
     interrupted(lambda drawn: len(drawn) == 2 and min(drawn) > 300)
     X, y = sample(0)
     with pytest.warns(UserWarning, match=r"interrupted after \d+ of 1000000 draws"):
-        measure = bg.Bayesian(draws=1_000_000, tune=300, chains=2, random_state=0).fit(X, y)
+        measure = bg.Bayesian(sampler="nuts", draws=1_000_000, tune=300, chains=2, random_state=0).fit(X, y)
     n_draws = measure.posterior_.draws.shape[1]
     assert 300 < n_draws < 1_000_000
     assert np.isfinite(measure.error(LinearDiscriminantAnalysis().fit(X, y)).draws).all()
@@ -258,7 +258,7 @@ def test_interrupt_keeps_draws_of_chains_that_have_run_when_others_have_not_begu
     interrupted(lambda drawn: max(drawn, default=0) > 300)
     X, y = sample(0)
     with pytest.warns(UserWarning, match="interrupted after"):
-        measure = bg.Bayesian(draws=1_000_000, tune=300, chains=16, random_state=0).fit(X, y)
+        measure = bg.Bayesian(sampler="nuts", draws=1_000_000, tune=300, chains=16, random_state=0).fit(X, y)
     assert measure.posterior_.draws.shape[1] >= 10
     assert np.isfinite(measure.error(LinearDiscriminantAnalysis().fit(X, y)).draws).all()
 
@@ -266,7 +266,7 @@ def test_interrupt_keeps_draws_of_chains_that_have_run_when_others_have_not_begu
 def test_interrupt_while_tuning_is_not_swallowed(interrupted):
     interrupted(lambda drawn: True)
     with pytest.raises(KeyboardInterrupt):
-        bg.Bayesian(draws=1000, tune=1_000_000, chains=2, random_state=0).fit(*sample(0))
+        bg.Bayesian(sampler="nuts", draws=1000, tune=1_000_000, chains=2, random_state=0).fit(*sample(0))
 
 
 def test_interrupt_of_a_users_model_warns(monkeypatch):
@@ -334,7 +334,7 @@ def test_pymc_samples_without_nutpie():
 
     rng = np.random.default_rng(0)
     X, y = rng.integers(2, size=(30, 1)).astype(float), np.repeat([0, 1], 15)
-    settings = {"backend": "pymc", "draws": 40, "tune": 40, "chains": 2, "random_state": 0}
+    settings = {"sampler": "nuts", "backend": "pymc", "draws": 40, "tune": 40, "chains": 2, "random_state": 0}
     with pytensor.config.change_flags(cxx="", mode="FAST_COMPILE"), pytest.warns(UserWarning, match="chains"):
         measure = bg.Bayesian(bg.DiscreteClasses(), **settings).fit(X, y)
     data = measure.to_inference_data()

@@ -82,7 +82,7 @@ def test_error_agrees_with_closed_form_or_exact_draws(covariance, d):
         X, y = sample(n, d, seed)
         classifier = LinearDiscriminantAnalysis().fit(X, y)
         model = bg.GaussianClasses(covariance, fixed_prior(X, covariance))
-        estimate = bg.Bayesian(model, random_state=seed).fit(X, y).error(classifier)
+        estimate = bg.Bayesian(model, sampler="nuts", random_state=seed).fit(X, y).error(classifier)
         if covariance == "diagonal":
             exact = bg.Bayesian(model, sampler="conjugate", draws=20_000, random_state=seed + 50).fit(X, y)
             z = scores(chains_of(estimate), chains_of(exact.error(classifier)))
@@ -99,7 +99,7 @@ def test_hierarchical_posterior_agrees_with_gibbs(covariance, d):
         X, y = sample(n, d, seed)
         classifier = LinearDiscriminantAnalysis().fit(X, y)
         model = bg.GaussianClasses(covariance)
-        by_nuts = bg.Bayesian(model, random_state=seed).fit(X, y)
+        by_nuts = bg.Bayesian(model, sampler="nuts", random_state=seed).fit(X, y)
         by_gibbs = bg.Bayesian(model, sampler="gibbs", draws=8000, random_state=seed).fit(X, y)
         errors = (chains_of(measure.error(classifier)) for measure in (by_nuts, by_gibbs))
         strengths = (measure.posterior_.draws.hyper["log_strength"] for measure in (by_nuts, by_gibbs))
@@ -151,7 +151,7 @@ def test_three_classes_by_nuts_agree_with_gibbs():
     for n, seed in [(30, 0), (90, 1)]:
         X, y = sample(n, 2, seed, c=3)
         classifier = KNeighborsClassifier(3).fit(X, y)
-        by_nuts = bg.Bayesian(random_state=seed).fit(X, y)
+        by_nuts = bg.Bayesian(sampler="nuts", random_state=seed).fit(X, y)
         by_gibbs = bg.Bayesian(sampler="gibbs", draws=4000, random_state=seed).fit(X, y)
         raw = []
         for measure in (by_nuts, by_gibbs):
@@ -168,7 +168,7 @@ def test_three_classes_by_nuts_agree_with_gibbs():
 def test_pymc_agrees_with_nutpie():
     X, y = sample(40, 2, 0)
     classifier = LinearDiscriminantAnalysis().fit(X, y)
-    fitted = [bg.Bayesian(backend=backend, random_state=0).fit(X, y) for backend in ("pymc", "nutpie")]
+    fitted = [bg.Bayesian(sampler="nuts", backend=backend, random_state=0).fit(X, y) for backend in ("pymc", "nutpie")]
     errors = (chains_of(measure.error(classifier)) for measure in fitted)
     strengths = (measure.posterior_.draws.hyper["log_strength"] for measure in fitted)
     z = np.stack([scores(*errors), scores(*strengths)])
@@ -269,7 +269,7 @@ def test_discrete_by_nuts_agrees_with_closed_form():
         X = np.stack([rng.binomial(2, 0.3 + 0.3 * y), rng.integers(2, size=n)], axis=1).astype(float)
         X[:6] = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]
         classifier = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
-        estimate = bg.Bayesian(bg.DiscreteClasses(0.7), random_state=seed).fit(X, y).error(classifier)
+        estimate = bg.Bayesian(bg.DiscreteClasses(0.7), sampler="nuts", random_state=seed).fit(X, y).error(classifier)
         assert estimate.computation.exact
         z = scores_of_moments(chains_of(estimate), estimate.value, estimate.posterior_sd**2)
         assert (np.abs(z) < 4).all(), (n, z)

@@ -21,11 +21,11 @@ from bayes_gresub import (
 )
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.models import discrete, gaussian, mixture, student_t
-from bayes_gresub.models.nuts import NutsDraws, Settings
+from bayes_gresub.models.nuts import NutsDraws, SamplerSettings
 
 UNITS = np.array([3.0, 0.2, 40.0])
 LEVELS = ([0.0, 1.0, 2.0], [5.0, 7.0], [-1.0, 1.0])
-SETTINGS = Settings(draws=10, tune=0, chains=1)
+SETTINGS = SamplerSettings(draws=10, tune=0, chains=1)
 SEED = np.random.SeedSequence(1)
 _BUILT = {}
 N_POINTS = 5
@@ -88,7 +88,7 @@ class InPlaceOfNuts:
     def __init__(self, monkeypatch):
         self.answer = None
         for module in (gaussian, student_t, mixture, discrete):
-            monkeypatch.setattr(module, "nuts", self)
+            monkeypatch.setattr(module, "run_nuts", self)
 
     def __call__(self, build, inputs, key, settings, seed):
         self.build, self.inputs = build, inputs

@@ -281,10 +281,3 @@ BAD = {
 def test_what_cannot_be_drawn_says_what_to_do(call, kind, message):
     with pytest.raises(kind, match=message):
         call(*sample())
-
-
-def test_components_of_a_product_form_are_its_kernels():
-    X, y = sample()
-    measure = bg.BolsteredPosterior(form="product", random_state=0).fit(X, y)
-    inner, _ = outlines(bg.plot_regions(NearestCentroid().fit(X, y), X, y, measure, resolution=5))
-    assert len(inner) == len(X)

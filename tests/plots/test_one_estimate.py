@@ -137,7 +137,7 @@ def test_unknown_class_probabilities_leave_the_classes_only():
 
 def test_no_confusion_leaves_the_overall_row_only():
     X, y = sample()
-    measure = bg.BolsteredPosterior(form="product", random_state=0).fit(X, y)
+    measure = bg.paper.ProductForm(random_state=0).fit(X, y)
     assert rows(measure.error(NearestCentroid().fit(X, y)).plot()) == ["overall"]
 
 

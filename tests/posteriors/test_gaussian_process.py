@@ -72,7 +72,7 @@ class TestBounds:
         kernel, x, counts = latent_sample(12, c)
         with torch.no_grad():
             covariance = kernel(x)
-            found = laplace.mode(covariance, counts.new_zeros((kernel.n_latents, 12)), counts, 1e-12)
+            found = laplace.find_mode(covariance, counts.new_zeros((kernel.n_latents, 12)), counts, 1e-12)
         latents, n = found.f.shape
         whole = np.zeros((latents * n, latents * n))
         for i in range(n):

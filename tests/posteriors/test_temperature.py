@@ -13,14 +13,14 @@ from sklearn.metrics import log_loss
 from sklearn.neural_network import MLPClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.posteriors.temperature import best_temperature, scaled
+from bayes_gresub.posteriors.temperature import find_temperature, scale_probabilities
 
 
 def test_temperature_of_right_shares_in_closed_form():
     """With two classes, the same odds everywhere and a share s right: log odds over T is logit(s)."""
     p = np.tile([0.999, 0.001], (10, 1))
     codes = np.array([0] * 8 + [1] * 2)
-    assert best_temperature(p, codes) == pytest.approx(np.log(999) / np.log(4), rel=1e-4)
+    assert find_temperature(p, codes) == pytest.approx(np.log(999) / np.log(4), rel=1e-4)
 
 
 def test_temperature_is_recovered_from_labels_drawn_at_it():
@@ -29,7 +29,7 @@ def test_temperature_is_recovered_from_labels_drawn_at_it():
     logits = rng.normal(scale=4, size=(20_000, 4))
     right = softmax(logits / 3, axis=1)
     codes = (rng.random((20_000, 1)) > np.cumsum(right, axis=1)[:, :-1]).sum(axis=1)
-    assert best_temperature(softmax(logits, axis=1), codes) == pytest.approx(3.0, abs=0.14)
+    assert find_temperature(softmax(logits, axis=1), codes) == pytest.approx(3.0, abs=0.14)
 
 
 def test_log_loss_is_smallest_there():
@@ -38,7 +38,7 @@ def test_log_loss_is_smallest_there():
     p = softmax(rng.normal(scale=3, size=(200, 3)), axis=1)
     codes = rng.integers(3, size=200)
     found = minimize_scalar(lambda t: log_loss(codes, softmax(np.log(p) / t, axis=1)), bounds=(0.1, 500))
-    assert log_loss(codes, scaled(p, best_temperature(p, codes))) <= found.fun + 1e-9
+    assert log_loss(codes, scale_probabilities(p, find_temperature(p, codes))) <= found.fun + 1e-9
 
 
 def test_weights_count_points():
@@ -46,12 +46,12 @@ def test_weights_count_points():
     p = softmax(rng.normal(scale=3, size=(50, 3)), axis=1)
     codes, weights = p.argmax(axis=1), rng.integers(0, 3, size=50)
     codes[::4] = rng.integers(3, size=len(codes[::4]))
-    repeated = best_temperature(np.repeat(p, weights, axis=0), np.repeat(codes, weights))
-    assert best_temperature(p, codes, weights.astype(float)) == pytest.approx(repeated, rel=1e-5)
+    repeated = find_temperature(np.repeat(p, weights, axis=0), np.repeat(codes, weights))
+    assert find_temperature(p, codes, weights.astype(float)) == pytest.approx(repeated, rel=1e-5)
 
 
 def test_probabilities_of_zero_stay_finite():
-    p = scaled(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]), 10.0)
+    p = scale_probabilities(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]), 10.0)
     assert np.isfinite(p).all()
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
@@ -108,14 +108,16 @@ def test_temperature_is_applied_everywhere(network):
     plain = bg.ClassifierPosterior(rule).fit(X, y)
     warm = bg.ClassifierPosterior(rule, temperature=True).fit(X, y)
     t = warm.temperature_
-    np.testing.assert_allclose(warm.training_proba(), scaled(plain.training_proba(), t), atol=1e-9)
-    np.testing.assert_allclose(warm.predict_proba(rest[0]), scaled(plain.predict_proba(rest[0]), t), atol=1e-9)
+    np.testing.assert_allclose(warm.training_proba(), scale_probabilities(plain.training_proba(), t), atol=1e-9)
+    np.testing.assert_allclose(
+        warm.predict_proba(rest[0]), scale_probabilities(plain.predict_proba(rest[0]), t), atol=1e-9
+    )
     owners = np.arange(20)
     np.testing.assert_allclose(
-        warm.sampled_proba(X[:20], owners), scaled(plain.sampled_proba(X[:20], owners), t), atol=1e-9
+        warm.sampled_proba(X[:20], owners), scale_probabilities(plain.sampled_proba(X[:20], owners), t), atol=1e-9
     )
     codes = np.searchsorted(plain.classes_, y)
-    assert t == pytest.approx(best_temperature(plain.training_proba(), codes))
+    assert t == pytest.approx(find_temperature(plain.training_proba(), codes))
 
 
 class TestBadInput:

@@ -24,9 +24,17 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bayes_gresub import Bolstered, Empirical
-from bayes_gresub.data.sample import read_features
-from bayes_gresub.regions.geometry import KernelMachine, Linear, Neighbors, Tree
+from bayes_gresub.data.sample import Sample, read_features
+from bayes_gresub.laws.halfspace import HalfSpace
+from bayes_gresub.regions.geometry import KernelMachine, Neighbors, Tree
 from bayes_gresub.regions.region import decision_region
+
+
+def sample_of(X, classes):
+    """Return points to read a region at; their labels do not matter."""
+    features, form = read_features(X)
+    n = len(features)
+    return Sample(features, np.zeros(n, dtype=int), classes, np.full(n, 1 / n), np.arange(n), n, form)
 
 
 def sample(n_classes=2, n=80, d=5, seed=0):
@@ -38,7 +46,7 @@ def sample(n_classes=2, n=80, d=5, seed=0):
 
 
 def region_of(classifier, X, y):
-    return decision_region(classifier, np.unique(y), read_features(X)[1], X, np.random.SeedSequence(0))[0]
+    return decision_region(classifier, sample_of(X, np.unique(y)), np.random.SeedSequence(0))
 
 
 def fresh_points(X, n=5000, seed=99):
@@ -90,7 +98,7 @@ BEFORE = {
 def test_linear_classifier_behind_affine_steps_has_the_labels_of_predict(name, before):
     X, y = sample()
     classifier = make_pipeline(*[clone(s) if s != "passthrough" else s for s in BEFORE[before]], clone(LINEAR[name]))
-    assert_geometry(classifier.fit(X, y), X, y, Linear)
+    assert_geometry(classifier.fit(X, y), X, y, HalfSpace)
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -98,7 +106,7 @@ def test_linear_classifier_over_a_single_feature_has_the_labels_of_predict(name)
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
     X = rng.normal(size=(60, 1)) + 3.0 * y[:, None]
-    assert_geometry(clone(LINEAR[name]).fit(X, y), X, y, Linear)
+    assert_geometry(clone(LINEAR[name]).fit(X, y), X, y, HalfSpace)
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -114,13 +122,13 @@ def test_grid_search_has_the_geometry_of_its_best_estimator(name):
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))
     search = GridSearchCV(make_pipeline(StandardScaler(), clone(LINEAR[name])), {}, cv=2).fit(X[order], y[order])
-    assert_geometry(search, X, y, Linear)
+    assert_geometry(search, X, y, HalfSpace)
 
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_frozen_estimator_has_the_geometry_of_what_it_holds(name):
     X, y = sample()
-    assert_geometry(FrozenEstimator(clone(LINEAR[name]).fit(X, y)), X, y, Linear)
+    assert_geometry(FrozenEstimator(clone(LINEAR[name]).fit(X, y)), X, y, HalfSpace)
 
 
 WITH_PROBABILITIES = ["logistic", "lda", "sgd"]
@@ -135,7 +143,7 @@ def test_threshold_on_probabilities_has_the_labels_of_predict(name, before, pos_
     X, y = sample()
     inner = make_pipeline(*map(clone, BEFORE[before]), clone(LINEAR[name]))
     classifier = FixedThresholdClassifier(inner, threshold=0.3, pos_label=pos_label, response_method="predict_proba")
-    assert_geometry(classifier.fit(X, y), X, y, Linear)
+    assert_geometry(classifier.fit(X, y), X, y, HalfSpace)
 
 
 @pytest.mark.parametrize("pos_label", [None, 0, 1])
@@ -147,13 +155,13 @@ def test_threshold_on_decisions_has_the_labels_of_predict(name, before, pos_labe
     classifier = FixedThresholdClassifier(
         inner, threshold=0.25, pos_label=pos_label, response_method="decision_function"
     )
-    assert_geometry(classifier.fit(X, y), X, y, Linear)
+    assert_geometry(classifier.fit(X, y), X, y, HalfSpace)
 
 
 @pytest.mark.parametrize("name", ["logistic", "ridge"])
 def test_threshold_left_to_scikit_learn_has_the_labels_of_predict(name):
     X, y = sample()
-    assert_geometry(FixedThresholdClassifier(clone(LINEAR[name])).fit(X, y), X, y, Linear)
+    assert_geometry(FixedThresholdClassifier(clone(LINEAR[name])).fit(X, y), X, y, HalfSpace)
 
 
 def test_threshold_inside_a_grid_search_has_the_labels_of_predict():
@@ -161,7 +169,7 @@ def test_threshold_inside_a_grid_search_has_the_labels_of_predict():
     order = np.random.default_rng(0).permutation(len(X))
     inner = FixedThresholdClassifier(LogisticRegression(), response_method="predict_proba")
     search = GridSearchCV(inner, {"threshold": [0.2, 0.4]}, cv=2).fit(X[order], y[order])
-    assert_geometry(search, X, y, Linear)
+    assert_geometry(search, X, y, HalfSpace)
 
 
 @pytest.mark.parametrize(("threshold", "label"), [(0.0, 1), (1.0, 0), (1.2, 0), (-0.2, 1)])
@@ -370,11 +378,11 @@ LABELS = {
 @pytest.mark.parametrize(
     ("classifier", "kind"),
     [
-        (LogisticRegression(), Linear),
+        (LogisticRegression(), HalfSpace),
         (SVC(), KernelMachine),
         (KNeighborsClassifier(3), Neighbors),
         (DecisionTreeClassifier(max_depth=4, random_state=0), Tree),
-        (FixedThresholdClassifier(LogisticRegression(), threshold=0.3, response_method="predict_proba"), Linear),
+        (FixedThresholdClassifier(LogisticRegression(), threshold=0.3, response_method="predict_proba"), HalfSpace),
     ],
     ids=["logistic", "rbf", "3nn", "tree", "threshold"],
 )

@@ -403,10 +403,9 @@ def test_widths_per_point_are_refused_because_held_out_points_have_none(name):
 
 
 @every_judge
-def test_class_prior_is_refused_with_the_product_form(name):
-    measure = bg.BolsteredPosterior(form="product")
-    with refused(ValueError, r"needs a confusion mass: the product form .* Use form='integrated'"):
-        JUDGES[name](measure=measure, class_prior=[0.5, 0.5]).error(Counted(), *sample())
+def test_product_form_is_refused_because_it_has_no_law(name):
+    with refused(TypeError, "measure must be one that can be centred at the points held out"):
+        JUDGES[name](measure=bg.paper.ProductForm()).error(Counted(), *sample())
 
 
 # Parameters of all resamplers
@@ -591,11 +590,6 @@ def test_unknown_clip_is_refused(kind, clip):
 def test_632_plus_needs_class_probabilities():
     with refused(ValueError, r"which sampling='separate' does not learn\. Give class_prior, or use kind='632'"):
         bg.Bootstrap("632+", sampling="separate").error(Counted(), *sample())
-
-
-def test_632_plus_needs_a_confusion_mass():
-    with refused(ValueError, r"which the product form .* has not\. Use form='integrated', or kind='632'"):
-        bg.Bootstrap("632+", measure=bg.BolsteredPosterior(form="product")).error(Counted(), *sample())
 
 
 @pytest.mark.parametrize("kinds", [["zero", "0.632"], ["633"]], ids=str)

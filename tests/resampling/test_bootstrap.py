@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
 from bayes_gresub.data.sample import read_sample
-from bayes_gresub.laws.point_masses import ProductMasses
+from bayes_gresub.laws.confusion import ProductMasses
 from bayes_gresub.resampling.refit import Problem
 from bayes_gresub.resampling.splits import Split
 from bayes_gresub.resampling.zero_bootstrap import influence, zero_estimate

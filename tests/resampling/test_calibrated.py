@@ -651,9 +651,8 @@ def test_class_prior_of_the_sample_changes_nothing():
         bg.Bolstered(semi=True),
         bg.Bolstered(bg.UniformBall()),
         bg.BolsteredPosterior(),
-        bg.BolsteredPosterior(form="product"),
     ],
-    ids=["semi", "ball", "posterior", "product"],
+    ids=["semi", "ball", "posterior"],
 )
 def test_every_measure_with_kernels_can_be_calibrated(measure):
     resampler = calibrated(measure, repeats=2, step=1.0, max_kappa=3.0)

@@ -1,4 +1,4 @@
-"""One face for the approximations: the bound with its gradient, latents anywhere, joint draws at the data."""
+"""One interface for the approximations: the bound with its gradient, latents anywhere, joint draws at the data."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from linear_operator.utils.cholesky import psd_safe_cholesky
 from torch import Tensor
 
 from bayes_gresub.posteriors.gp import laplace
-from bayes_gresub.posteriors.gp.inducing import Induced
+from bayes_gresub.posteriors.gp.inducing import InducedGaussian
 from bayes_gresub.posteriors.gp.latent_kernels import LatentKernel
-from bayes_gresub.posteriors.gp.newton import ascended
-from bayes_gresub.posteriors.gp.variational import FullRank
+from bayes_gresub.posteriors.gp.newton import ascend
+from bayes_gresub.posteriors.gp.variational import FullRankGaussian
 
 EXACT = 1e-8
-"""The bound is flat at the best q, so that it is more exact than q."""
+"""Relative error of the bound; it is flat at the best q, so it is more exact than q."""
 
 
-class Engine(ABC):
-    """An approximation of the latents of points x (n, d) that were seen with `counts` (n, c) of the labels."""
+class LatentApproximation(ABC):
+    """An approximation of the latents at points x (n, d) that were observed with `counts` (n, c) of the labels."""
 
     converged: bool
-    """Whether the last fit settled."""
+    """Whether the last fit converged."""
 
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
         self.kernel, self.x, self.counts = kernel, x, counts
@@ -44,12 +44,12 @@ class Engine(ABC):
         """Return joint draws of the latents at the data (latents, n, draws) from standard normals of that shape."""
 
 
-class Variational(Engine):
+class Variational(LatentApproximation):
     """The full-rank variational approximation."""
 
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
         super().__init__(kernel, x, counts)
-        self.location, self.precision = _start(counts, kernel.n_latents)
+        self.location, self.precision = _start_values(counts, kernel.n_latents)
         self.mean = self.location
 
     def ascend(self, tol: float = EXACT) -> Tensor:
@@ -57,8 +57,8 @@ class Variational(Engine):
         self.covariance = self.kernel(self.x)
         with torch.no_grad():
             covariance = self.covariance.detach()
-            location = _carried(self.location, self.mean, covariance)
-            self.fit, self.converged = ascended(FullRank(covariance, self.counts, location, self.precision), tol)
+            location = _carry_over(self.location, self.mean, covariance)
+            self.fit, self.converged = ascend(FullRankGaussian(covariance, self.counts, location, self.precision), tol)
         self.location, self.precision, self.mean = self.fit.location, self.fit.precision, self.fit.mean
         return self.fit.bound
 
@@ -70,14 +70,14 @@ class Variational(Engine):
 
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and deviations."""
-        return self.fit.predicted(self.kernel(self.x, x), self.kernel.variance())
+        return self.fit.predict(self.kernel(self.x, x), self.kernel.variance())
 
     def draw(self, noise: Tensor, more: Tensor) -> Tensor:
         """Return draws by Matheron's rule."""
-        return self.fit.drawn(psd_safe_cholesky(self.covariance) @ noise, more)
+        return self.fit.draw(psd_safe_cholesky(self.covariance) @ noise, more)
 
 
-class Laplace(Engine):
+class Laplace(LatentApproximation):
     """Laplace's approximation."""
 
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
@@ -89,7 +89,7 @@ class Laplace(Engine):
         self.covariance = self.kernel(self.x)
         with torch.no_grad():
             covariance = self.covariance.detach()
-            self.fit = laplace.mode(covariance, _carried(self.start, self.mean, covariance), self.counts, tol)
+            self.fit = laplace.find_mode(covariance, _carry_over(self.start, self.mean, covariance), self.counts, tol)
         self.start, self.mean, self.converged = self.fit.alpha, self.fit.f, self.fit.converged
         return self.fit.bound
 
@@ -101,58 +101,58 @@ class Laplace(Engine):
 
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and roots of covariances."""
-        return laplace.predicted(self.fit, self.kernel(self.x, x), self.kernel.variance())
+        return laplace.predict(self.fit, self.kernel(self.x, x), self.kernel.variance())
 
     def draw(self, noise: Tensor, more: Tensor) -> Tensor:
         """Return draws."""
         root = psd_safe_cholesky(self.covariance)
-        return laplace.drawn(self.fit, self.covariance, root, self.counts, noise, more)
+        return laplace.draw(self.fit, self.covariance, root, self.counts, noise, more)
 
 
-class Inducing(Engine):
+class Inducing(LatentApproximation):
     """The variational approximation through inducing points."""
 
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor, points: Tensor) -> None:
         super().__init__(kernel, x, counts)
         self.points = points
-        _, self.precision = _start(counts, kernel.n_latents)
+        _, self.precision = _start_values(counts, kernel.n_latents)
         self.location = counts.new_zeros((kernel.n_latents, len(points)))
 
     def ascend(self, tol: float = EXACT) -> Tensor:
         """Return the bound at the best q."""
         self.root = psd_safe_cholesky(self.kernel(self.points))
-        self.a, self.variance = self._projected(self.x), self.kernel.variance()
+        self.a, self.variance = self._project(self.x), self.kernel.variance()
         with torch.no_grad():
-            start = Induced(self.a.detach(), self.variance.detach(), self.counts, self.location, self.precision)
-            self.fit, self.converged = ascended(start, tol)
+            start = InducedGaussian(self.a.detach(), self.variance.detach(), self.counts, self.location, self.precision)
+            self.fit, self.converged = ascend(start, tol)
         self.location, self.precision = self.fit.location, self.fit.precision
         return self.fit.bound
 
-    def _projected(self, x: Tensor) -> Tensor:
+    def _project(self, x: Tensor) -> Tensor:
         return torch.linalg.solve_triangular(self.root, self.kernel(self.points, x), upper=False)
 
     def surrogate(self) -> Tensor:
         """Return expected log-likelihoods to first order."""
-        return self.fit.linearised(self.a, self.variance)
+        return self.fit.linearise(self.a, self.variance)
 
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and deviations."""
-        return self.fit.predicted(self._projected(x))
+        return self.fit.predict(self._project(x))
 
     def draw(self, noise: Tensor, more: Tensor) -> Tensor:
         """Return draws."""
-        return self.fit.drawn(noise[:, : len(self.points)], more)
+        return self.fit.draw(noise[:, : len(self.points)], more)
 
 
-def _start(counts: Tensor, latents: int) -> tuple[Tensor, Tensor]:
+def _start_values(counts: Tensor, latents: int) -> tuple[Tensor, Tensor]:
     """Return a and the sites' precisions where all latents are 0."""
     total = counts.sum(dim=1)
     share = 1.0 / counts.shape[1]
     return counts.new_zeros((latents, len(counts))), (total * share * (1 - share)).expand(latents, -1).clone()
 
 
-def _carried(location: Tensor, mean: Tensor, covariance: Tensor) -> Tensor:
-    """Return the a of another kernel's fit as a start for this one: about its means are kept, K a, not a itself."""
+def _carry_over(location: Tensor, mean: Tensor, covariance: Tensor) -> Tensor:
+    """Return a start for this kernel from the a of another: it keeps about the means K a, not a itself."""
     kept = (location * mean).sum(dim=1)
     now = (location * (location[:, None, :] @ covariance)[:, 0]).sum(dim=1)
     return location * torch.where(now > 0, kept / now, 1.0)[:, None]

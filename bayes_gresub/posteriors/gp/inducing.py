@@ -15,11 +15,11 @@ import torch
 from linear_operator.utils.cholesky import psd_safe_cholesky
 from torch import Tensor
 
-from bayes_gresub.posteriors.gp.newton import curved, solved
+from bayes_gresub.posteriors.gp.newton import apply_hessian, solve_step
 from bayes_gresub.posteriors.gp.softmax import expected_log_likelihood
 
 
-class Induced:
+class InducedGaussian:
     """A q with the mean b, its location.
 
     Parameters
@@ -37,22 +37,22 @@ class Induced:
         b = (a * precision[:, None, :]) @ a.transpose(1, 2)
         b.diagonal(dim1=1, dim2=2).add_(1.0)
         self.root = psd_safe_cholesky(b)
-        mean, variance, learned = self._latents(a)
+        mean, variance, learned = self._evaluate(a)
         self.expectations = expected_log_likelihood(mean, variance, counts)
         log_det = 2 * self.root.diagonal(dim1=1, dim2=2).log().sum()
         divergence = 0.5 * (log_det + (location**2).sum() - (precision * learned).sum())
         self.bound = self.expectations.value.sum() - divergence
 
-    def _latents(self, a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _evaluate(self, a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return means, variances and the learned part of these at points that are projected to `a`."""
         half = torch.linalg.solve_triangular(self.root, a, upper=False)
         learned = (half**2).sum(dim=1)
         mean = (a.transpose(1, 2) @ self.location[:, :, None])[:, :, 0]
         return mean, self.prior_variance - (a**2).sum(dim=1) + learned, learned
 
-    def at(self, location: Tensor, precision: Tensor) -> Induced:
+    def at(self, location: Tensor, precision: Tensor) -> InducedGaussian:
         """Return the q with other numbers."""
-        return Induced(self.a, self.prior_variance, self.counts, location, precision)
+        return InducedGaussian(self.a, self.prior_variance, self.counts, location, precision)
 
     def newton_step(self) -> Tensor:
         """Return the step of b."""
@@ -63,24 +63,24 @@ class Induced:
 
         def curve(z: Tensor) -> Tensor:
             at_data = (self.a.transpose(1, 2) @ z[:, :, None])[:, :, 0]
-            return (self.a @ curved(self.expectations.hessian, at_data)[:, :, None])[:, :, 0]
+            return (self.a @ apply_hessian(self.expectations.hessian, at_data)[:, :, None])[:, :, 0]
 
         pulled = (self.a @ self.expectations.slope[:, :, None])[:, :, 0]
-        return solved(pulled - self.location, smooth, curve)
+        return solve_step(pulled - self.location, smooth, curve)
 
-    def linearised(self, a: Tensor, prior_variance: Tensor) -> Tensor:
+    def linearise(self, a: Tensor, prior_variance: Tensor) -> Tensor:
         """Return a number whose derivative by what `a` is made of is that of the bound at the best q."""
         mean = (a.transpose(1, 2) @ self.location[:, :, None])[:, :, 0]
         half = torch.linalg.solve_triangular(self.root, a, upper=False)
         variance = prior_variance - (a**2).sum(dim=1) + (half**2).sum(dim=1)
         return (self.expectations.slope * mean - 0.5 * self.expectations.curvature * variance).sum()
 
-    def predicted(self, a: Tensor) -> tuple[Tensor, Tensor]:
+    def predict(self, a: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and deviations (latents, m) at points that are projected to `a`."""
-        mean, variance, _ = self._latents(a)
+        mean, variance, _ = self._evaluate(a)
         return mean, variance.clamp_min(0).sqrt()
 
-    def drawn(self, noise: Tensor, more: Tensor) -> Tensor:
+    def draw(self, noise: Tensor, more: Tensor) -> Tensor:
         """Return draws at the data (latents, n, draws): what u explains by q, the rest independent between points."""
         moved = torch.linalg.solve_triangular(self.root.transpose(1, 2), noise, upper=True)
         rest = (self.prior_variance - (self.a**2).sum(dim=1)).clamp_min(0).sqrt()

@@ -22,7 +22,7 @@ _MOST_STEPS = 100
 
 
 @dataclass
-class Mode:
+class LaplaceMode:
     """The mode, and the factors of the covariance there.
 
     Attributes
@@ -44,6 +44,104 @@ class Mode:
     log_det: Tensor
     bound: Tensor
     converged: bool
+
+
+def find_mode(covariance: Tensor, start: Tensor, counts: Tensor, tol: float) -> LaplaceMode:
+    """Return the mode by Newton's method, which starts at K^{-1} f = `start` (latents, n)."""
+    total = counts.sum(dim=1)
+    alpha = start
+    f = (covariance @ alpha[:, :, None])[:, :, 0]
+    height = _log_likelihood(f, counts) - 0.5 * (alpha * f).sum()
+    for _ in range(_MOST_STEPS):
+        p = _probabilities(f)
+        e, root, _ = _factors(covariance, p, total)
+        b = _apply_w(p, total, f) + _targets(counts, len(f)) - total * p
+        full_step = b - _apply_r(e, root, (covariance @ b[:, :, None])[:, :, 0])
+        size = 1.0
+        while True:
+            new_alpha = (1 - size) * alpha + size * full_step
+            new_f = (covariance @ new_alpha[:, :, None])[:, :, 0]
+            new_height = _log_likelihood(new_f, counts) - 0.5 * (new_alpha * new_f).sum()
+            if new_height >= height or size < 1e-6:
+                break
+            size /= 2
+        gain = float(new_height - height)
+        if gain > 0:
+            alpha, f, height = new_alpha, new_f, new_height
+        converged = gain <= tol * abs(float(height))
+        if converged:
+            break
+    p = _probabilities(f)
+    e, root, log_det = _factors(covariance, p, total)
+    return LaplaceMode(f, alpha, p, e, root, log_det, height - 0.5 * log_det, converged)
+
+
+def slope_of_bound(covariance: Tensor, mode: LaplaceMode, counts: Tensor) -> Tensor:
+    r"""Return the derivative of the log evidence by the covariances, (latents, n, n).
+
+    .. math:: \tfrac12 (\alpha\alpha' - R_{yy}) + u \alpha', \qquad u = s - R K s
+
+    where s is minus half the derivative of log |I + KW| by the mode, which moves with K.
+    """
+    total = counts.sum(dim=1)
+    p, e = mode.probabilities, mode.e
+    projected = e @ covariance
+    inner = covariance - covariance @ projected
+    if mode.root is None:
+        variance = inner.diagonal(dim1=1, dim2=2)
+        s = -0.5 * variance * total * p * (1 - p) * (1 - 2 * p)
+        blocks_of_r = e
+    else:
+        half = torch.linalg.solve_triangular(mode.root, projected, upper=False)
+        blocks = torch.einsum("yki,jki->iyj", half, half)
+        blocks.diagonal(dim1=1, dim2=2).add_(inner.diagonal(dim1=1, dim2=2).T)
+        each = blocks.diagonal(dim1=1, dim2=2).T
+        weighed = (blocks @ p.T[:, :, None])[:, :, 0].T
+        traces = p * (each - (p * each).sum(dim=0) - 2 * weighed + 2 * (p * weighed).sum(dim=0))
+        s = -0.5 * total * traces
+        crossed = torch.linalg.solve_triangular(mode.root, e, upper=False)
+        blocks_of_r = e - crossed.transpose(1, 2) @ crossed
+    u = s - _apply_r(e, mode.root, (covariance @ s[:, :, None])[:, :, 0])
+    alpha = mode.alpha
+    return 0.5 * (alpha[:, :, None] * alpha[:, None, :] - blocks_of_r) + u[:, :, None] * alpha[:, None, :]
+
+
+def predict(mode: LaplaceMode, across: Tensor, prior_variance: Tensor) -> tuple[Tensor, Tensor]:
+    """Return means (latents, m) and roots of covariances (m, latents, latents), `across` being (latents, n, m)."""
+    mean = (across.transpose(1, 2) @ mode.alpha[:, :, None])[:, :, 0]
+    projected = mode.e @ across
+    variance = (prior_variance - (across * projected).sum(dim=1)).clamp_min(0)
+    blocks = torch.diag_embed(variance.T)
+    if mode.root is not None:
+        half = torch.linalg.solve_triangular(mode.root, projected, upper=False)
+        blocks = blocks + torch.einsum("yki,jki->iyj", half, half)
+    values, vectors = torch.linalg.eigh(blocks)
+    return mean, vectors * values.clamp_min(0).sqrt()[:, None, :]
+
+
+def draw(
+    mode: LaplaceMode, covariance: Tensor, prior_root: Tensor, counts: Tensor, noise: Tensor, more: Tensor
+) -> Tensor:
+    """Return joint draws of the latents at the points (latents, n, draws), from two sets of standard normals.
+
+    With u of covariance W and f a draw from the prior, (K^{-1} + W)^{-1} (K^{-1} f + u) has the covariance of the
+    latents.
+    """
+    p, total = mode.probabilities[:, :, None], counts.sum(dim=1)[None, :, None]
+    prior = prior_root @ noise
+    if len(mode.f) == 1:
+        u = (total * p * (1 - p)).sqrt() * more
+        pulled = total * p * (1 - p) * prior
+    else:
+        u = total.sqrt() * (p.sqrt() * more - p * (p.sqrt() * more).sum(dim=0))
+        pulled = total * (p * prior - p * (p * prior).sum(dim=0))
+    vectors = u - pulled
+    # (K^{-1} + W)^{-1} v = K v - K R K v
+    moved = covariance @ vectors
+    applied = mode.e @ moved
+    if mode.root is not None:
+        applied = applied - mode.e @ torch.cholesky_solve(applied.sum(dim=0), mode.root)
+    return mode.f[:, :, None] + prior + moved - covariance @ applied
 
 
 def _probabilities(f: Tensor) -> Tensor:
@@ -76,112 +174,17 @@ def _factors(covariance: Tensor, p: Tensor, total: Tensor) -> tuple[Tensor, Tens
     return e, together, log_det + 2 * together.diagonal().log().sum() - total.log().sum()
 
 
-def _through(e: Tensor, root: Tensor | None, vectors: Tensor) -> Tensor:
+def _apply_r(e: Tensor, root: Tensor | None, vectors: Tensor) -> Tensor:
     """Return R v for stacked vectors (latents, n)."""
-    own = (e @ vectors[:, :, None])[:, :, 0]
+    applied = (e @ vectors[:, :, None])[:, :, 0]
     if root is None:
-        return own
-    shared = torch.cholesky_solve(own.sum(dim=0)[:, None], root)
-    return own - (e @ shared)[:, :, 0]
+        return applied
+    shared = torch.cholesky_solve(applied.sum(dim=0)[:, None], root)
+    return applied - (e @ shared)[:, :, 0]
 
 
-def _curved(p: Tensor, total: Tensor, f: Tensor) -> Tensor:
+def _apply_w(p: Tensor, total: Tensor, f: Tensor) -> Tensor:
     """Return W f."""
     if len(p) == 1:
         return total * p * (1 - p) * f
     return total * (p * f - p * (p * f).sum(dim=0))
-
-
-def mode(covariance: Tensor, start: Tensor, counts: Tensor, tol: float) -> Mode:
-    """Return the mode by Newton's method, from a start (latents, n) of K^{-1} f on."""
-    total = counts.sum(dim=1)
-    alpha = start
-    f = (covariance @ alpha[:, :, None])[:, :, 0]
-    height = _log_likelihood(f, counts) - 0.5 * (alpha * f).sum()
-    for _ in range(_MOST_STEPS):
-        p = _probabilities(f)
-        e, root, _ = _factors(covariance, p, total)
-        b = _curved(p, total, f) + _targets(counts, len(f)) - total * p
-        wanted = b - _through(e, root, (covariance @ b[:, :, None])[:, :, 0])
-        size = 1.0
-        while True:
-            new_alpha = (1 - size) * alpha + size * wanted
-            new_f = (covariance @ new_alpha[:, :, None])[:, :, 0]
-            new_height = _log_likelihood(new_f, counts) - 0.5 * (new_alpha * new_f).sum()
-            if new_height >= height or size < 1e-6:
-                break
-            size /= 2
-        gain = float(new_height - height)
-        if gain > 0:
-            alpha, f, height = new_alpha, new_f, new_height
-        converged = gain <= tol * abs(float(height))
-        if converged:
-            break
-    p = _probabilities(f)
-    e, root, log_det = _factors(covariance, p, total)
-    return Mode(f, alpha, p, e, root, log_det, height - 0.5 * log_det, converged)
-
-
-def slope_of_bound(covariance: Tensor, found: Mode, counts: Tensor) -> Tensor:
-    r"""Return the derivative of the log evidence by the covariances, (latents, n, n).
-
-    .. math:: \tfrac12 (\alpha\alpha' - R_{yy}) + u \alpha', \qquad u = s - R K s
-
-    where s is minus half the derivative of log |I + KW| by the mode, which moves with K.
-    """
-    total = counts.sum(dim=1)
-    p, e = found.probabilities, found.e
-    projected = e @ covariance
-    inner = covariance - covariance @ projected
-    if found.root is None:
-        variance = inner.diagonal(dim1=1, dim2=2)
-        s = -0.5 * variance * total * p * (1 - p) * (1 - 2 * p)
-        own = e
-    else:
-        half = torch.linalg.solve_triangular(found.root, projected, upper=False)
-        blocks = torch.einsum("yki,jki->iyj", half, half)
-        blocks.diagonal(dim1=1, dim2=2).add_(inner.diagonal(dim1=1, dim2=2).T)
-        each = blocks.diagonal(dim1=1, dim2=2).T
-        weighed = (blocks @ p.T[:, :, None])[:, :, 0].T
-        traces = p * (each - (p * each).sum(dim=0) - 2 * weighed + 2 * (p * weighed).sum(dim=0))
-        s = -0.5 * total * traces
-        crossed = torch.linalg.solve_triangular(found.root, e, upper=False)
-        own = e - crossed.transpose(1, 2) @ crossed
-    u = s - _through(e, found.root, (covariance @ s[:, :, None])[:, :, 0])
-    alpha = found.alpha
-    return 0.5 * (alpha[:, :, None] * alpha[:, None, :] - own) + u[:, :, None] * alpha[:, None, :]
-
-
-def predicted(found: Mode, across: Tensor, prior_variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Return means (latents, m) and roots of covariances (m, latents, latents), `across` being (latents, n, m)."""
-    mean = (across.transpose(1, 2) @ found.alpha[:, :, None])[:, :, 0]
-    projected = found.e @ across
-    variance = (prior_variance - (across * projected).sum(dim=1)).clamp_min(0)
-    blocks = torch.diag_embed(variance.T)
-    if found.root is not None:
-        half = torch.linalg.solve_triangular(found.root, projected, upper=False)
-        blocks = blocks + torch.einsum("yki,jki->iyj", half, half)
-    values, vectors = torch.linalg.eigh(blocks)
-    return mean, vectors * values.clamp_min(0).sqrt()[:, None, :]
-
-
-def drawn(found: Mode, covariance: Tensor, prior_root: Tensor, counts: Tensor, noise: Tensor, more: Tensor) -> Tensor:
-    """Return joint draws of the latents at the points (latents, n, draws), from two sets of standard normals.
-
-    With u of covariance W, (K^{-1} + W)^{-1} (K^{-1} f + u) has the covariance wanted if f is a draw from the prior.
-    """
-    p, total = found.probabilities[:, :, None], counts.sum(dim=1)[None, :, None]
-    prior = prior_root @ noise
-    if len(found.f) == 1:
-        u = (total * p * (1 - p)).sqrt() * more
-        pulled = total * p * (1 - p) * prior
-    else:
-        u = total.sqrt() * (p.sqrt() * more - p * (p.sqrt() * more).sum(dim=0))
-        pulled = total * (p * prior - p * (p * prior).sum(dim=0))
-    vectors = u - pulled
-    # (K^{-1} + W)^{-1} v = K v - K R K v
-    moved = covariance @ vectors
-    own = found.e @ moved
-    if found.root is not None:
-        own = own - found.e @ torch.cholesky_solve(own.sum(dim=0), found.root)
-    return found.f[:, :, None] + prior + moved - covariance @ own

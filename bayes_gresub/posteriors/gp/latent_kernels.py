@@ -13,14 +13,14 @@ _JITTER = 1e-8
 """On the diagonal, relative to the amplitude."""
 
 _NORMALIZED = (1e-12, 1e4)
-"""Least and greatest amplitude of the normalized kernel, which otherwise overflows with many features."""
+"""Least and greatest amplitude of the normalized kernel, which would overflow with many features."""
 
 
 class LatentKernel(torch.nn.Module):
     r"""Covariances of the latents, :math:`a_y \exp(-|x - x'|^2 / 2 \ell_y^2)`, one for each.
 
     With two classes the one latent is the difference of two independent processes, whose covariances add up. Data
-    see the sum only, so that both have the same length-scale and amplitude.
+    determine the sum only, so both have the same length-scale and amplitude.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class LatentKernel(torch.nn.Module):
     def __init__(self, n_classes: int, n_features: int, *, normalized: bool, shared: bool) -> None:
         super().__init__()
         self.n_latents = 1 if n_classes == 2 else n_classes
-        self.times = 2.0 if n_classes == 2 else 1.0
+        self.factor = 2.0 if n_classes == 2 else 1.0
         self.n_features, self.normalized = n_features, normalized
         self.n_kernels = 1 if shared else self.n_latents
         positive = gpytorch.constraints.Positive(transform=torch.exp, inv_transform=torch.log)
@@ -67,16 +67,16 @@ class LatentKernel(torch.nn.Module):
     def forward(self, x: Tensor, other: Tensor | None = None) -> Tensor:
         """Return covariances (latents, n, m)."""
         if self.normalized:
-            found = self.amplitudes[:, None, None] * self.base(x, other).to_dense()
+            covariances = self.amplitudes[:, None, None] * self.base(x, other).to_dense()
         else:
-            found = self.scaled(x, other).to_dense()
-        found = self.times * found
+            covariances = self.scaled(x, other).to_dense()
+        covariances = self.factor * covariances
         if other is None:
-            found = found + _JITTER * self.times * self.amplitudes[:, None, None] * torch.eye(
+            covariances = covariances + _JITTER * self.factor * self.amplitudes[:, None, None] * torch.eye(
                 len(x), dtype=x.dtype, device=x.device
             )
-        return found.expand(self.n_latents, -1, -1)
+        return covariances.expand(self.n_latents, -1, -1)
 
     def variance(self) -> Tensor:
         """Return the prior variance of each latent at any point, (latents, 1)."""
-        return (self.times * self.amplitudes[:, None]).expand(self.n_latents, 1)
+        return (self.factor * self.amplitudes[:, None]).expand(self.n_latents, 1)

@@ -10,16 +10,16 @@ from bayes_gresub.data.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class MergedPoints:
     """Different points, and how often each class was seen there.
 
     Attributes
     ----------
     units : ndarray of shape (n, d)
-        The points, less the mean and over the deviation of the sample; constant features are 0.
+        The points, less the mean and divided by the deviation of the sample; constant features are 0.
     counts : ndarray of shape (n, c)
     group : ndarray
-        For each row that was given, which point it is.
+        The point of each row that was given.
     origin, scale : ndarray of shape (d,)
         Mean and deviation; infinite for constant features.
     """
@@ -40,8 +40,8 @@ class Merged:
         return (points - self.origin) / self.scale
 
 
-def merged(points: Floats, codes: Ints, weights: Floats, n_classes: int) -> Merged:
-    """Return the different points of a sample."""
+def merge_points(points: Floats, codes: Ints, weights: Floats, n_classes: int) -> MergedPoints:
+    """Merge equal rows of a sample into one point."""
     different, group = np.unique(points, axis=0, return_inverse=True)
     counts = np.zeros((len(different), n_classes))
     np.add.at(counts, (group.ravel(), codes), weights)
@@ -50,10 +50,10 @@ def merged(points: Floats, codes: Ints, weights: Floats, n_classes: int) -> Merg
     largest = np.abs(different).max(axis=0)
     origin = share @ different
     centered = different - origin
-    # What rounding alone makes of a constant feature tells nothing.
+    # A feature that differs by rounding only is constant.
     varies = np.ptp(different, axis=0) > 4 * np.finfo(float).eps * largest
     # Divided first: squares of very large or small numbers are not numbers.
     reach = np.where(varies, np.abs(centered).max(axis=0), 1.0)
     deviation = reach * np.sqrt(share @ (centered / reach) ** 2)
     scale = np.where(varies, deviation, np.inf)
-    return Merged(centered / scale, counts, group.ravel(), origin, scale)
+    return MergedPoints(centered / scale, counts, group.ravel(), origin, scale)

@@ -5,14 +5,14 @@ With independent standard Gumbel noises :math:`G_j`,
 .. math:: \log \sum_j e^{f_j} = \mathrm E[\max_j (f_j + G_j)] - \gamma, \qquad
           \frac{e^{f_y}}{\sum_j e^{f_j}} = P(f_y + G_y \text{ is the largest})
 
-so that for independent Gaussian latents both expectations are integrals over one number, the largest:
+So for independent Gaussian latents both expectations are integrals over one number, the largest:
 
 .. math:: \mathrm E \log \sum_j e^{f_j} = \int u \, dH(u) - \gamma, \qquad
           \mathrm E\, p_y = \int \frac{F_y'}{F_y} H \, du, \qquad
           \mathrm E\, p_y p_j = \int \frac{F_y'}{F_y} \frac{F_j'}{F_j} H \, du, \qquad H = \prod_j F_j
 
 where :math:`F_j` is the distribution function of :math:`f_j + G_j`. The Gumbel law is a mixture of normal ones to 5e-5,
-hence so is :math:`F_j`, and the integrals are sums over values of u, which converge geometrically. Where deviations of
+hence so is :math:`F_j`, and the integrals are sums over values of u, which converge geometrically. If deviations of
 latents differ much, so do the scales on which the integrands change. But :math:`F_j` is still below 1 only up to a few
 of its own deviations beyond :math:`u_0 = \max_j (\text{least of } f_j + G_j)`, below which H is 0: steps that grow in
 proportion to the distance from :math:`u_0` are fine enough for each. Two classes have one latent, their difference f:
@@ -115,12 +115,12 @@ def expected_softmax(mean: Tensor, spread: Tensor) -> Tensor:
         return _many_classes(mean, spread**2, N_PREDICT, pairs=False)[1].T
     nodes = _sobol(len(mean), _N_SOBOL if len(mean) <= 5 else _N_SOBOL_MANY).to(mean.device)
     rows = max(1, _CHUNK // nodes.numel())
-    # Filled in: pieces kept in a list would lie between the large arrays, whose memory could not be used again.
-    found = mean.new_empty(mean.T.shape)
-    for begin in range(0, len(found), rows):
-        some = slice(begin, begin + rows)
-        found[some] = torch.softmax(mean.T[some, :, None] + spread[some] @ nodes, dim=1).mean(dim=2)
-    return found
+    # Filled in place: pieces in a list would lie between the large arrays, whose memory could not be used again.
+    probabilities = mean.new_empty(mean.T.shape)
+    for begin in range(0, len(probabilities), rows):
+        chunk = slice(begin, begin + rows)
+        probabilities[chunk] = torch.softmax(mean.T[chunk, :, None] + spread[chunk] @ nodes, dim=1).mean(dim=2)
+    return probabilities
 
 
 def _two_classes(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -135,21 +135,19 @@ def _two_classes(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 
 def _many_classes(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Return E log sum e^f (n,), E p (latents, n), and E[diag(p) - pp'] (n, latents, latents) if asked for."""
+    """Return E log sum e^f (n,), E p (latents, n), and E[diag(p) - pp'] (n, latents, latents) if `pairs`."""
     latents, n = mean.shape
     rows = max(1, _CHUNK // (latents * n_values * len(GUMBEL)))
     log_sum, p, both = mean.new_empty(n), mean.new_empty((latents, n)), mean.new_empty((n, latents, latents))
     for begin in range(0, n, rows):
-        some = slice(begin, begin + rows)
-        log_sum[some], p[:, some], pair = _at_some_points(
-            mean[:, some], variance[:, some].clamp_min(0), n_values, pairs
-        )
+        chunk = slice(begin, begin + rows)
+        log_sum[chunk], p[:, chunk], pair = _integrate(mean[:, chunk], variance[:, chunk].clamp_min(0), n_values, pairs)
         if pair is not None:
-            both[some] = pair
+            both[chunk] = pair
     return log_sum, p, both
 
 
-def _at_some_points(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) -> tuple[Tensor, Tensor, Tensor | None]:
+def _integrate(mean: Tensor, variance: Tensor, n_values: int, pairs: bool) -> tuple[Tensor, Tensor, Tensor | None]:
     weights, shift, noise = _mixture(GUMBEL, mean.device)
     reach = 5.0 * variance.sqrt()
     # The largest number is hardly below any of them; a Gumbel noise is hardly below -2.6 or above 13.

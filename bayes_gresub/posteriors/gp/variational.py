@@ -15,11 +15,11 @@ import torch
 from linear_operator.utils.cholesky import psd_safe_cholesky
 from torch import Tensor
 
-from bayes_gresub.posteriors.gp.newton import curved, solved
+from bayes_gresub.posteriors.gp.newton import apply_hessian, solve_step
 from bayes_gresub.posteriors.gp.softmax import expected_log_likelihood
 
 
-class FullRank:
+class FullRankGaussian:
     """A q with means K a, a being its location.
 
     Parameters
@@ -44,9 +44,9 @@ class FullRank:
         divergence = 0.5 * (log_det + (self.mean * location).sum() - (precision * self.variance).sum())
         self.bound = self.expectations.value.sum() - divergence
 
-    def at(self, location: Tensor, precision: Tensor) -> FullRank:
+    def at(self, location: Tensor, precision: Tensor) -> FullRankGaussian:
         """Return the q with other numbers."""
-        return FullRank(self.covariance, self.counts, location, precision)
+        return FullRankGaussian(self.covariance, self.counts, location, precision)
 
     def newton_step(self) -> Tensor:
         """Return the step of a."""
@@ -57,7 +57,7 @@ class FullRank:
             return z, rest - self.precision * z
 
         hessian = self.expectations.hessian
-        return solved(self.expectations.slope - self.location, smooth, lambda z: curved(hessian, z))
+        return solve_step(self.expectations.slope - self.location, smooth, lambda z: apply_hessian(hessian, z))
 
     def slope_of_bound(self) -> Tensor:
         r"""Return the derivative of the bound by the covariances, (latents, n, n).
@@ -68,16 +68,16 @@ class FullRank:
         half = torch.linalg.solve_triangular(self.root, torch.diag_embed(self.scale), upper=False)
         return 0.5 * (self.location[:, :, None] * self.location[:, None, :] - half.transpose(1, 2) @ half)
 
-    def predicted(self, across: Tensor, prior_variance: Tensor) -> tuple[Tensor, Tensor]:
+    def predict(self, across: Tensor, prior_variance: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and deviations (latents, m) at points with covariances `across` (latents, n, m) to the data."""
         half = torch.linalg.solve_triangular(self.root, self.scale[:, :, None] * across, upper=False)
         mean = _times(across, self.location)
         return mean, (prior_variance - (half**2).sum(dim=1)).clamp_min(0).sqrt()
 
-    def drawn(self, prior: Tensor, noise: Tensor) -> Tensor:
+    def draw(self, prior: Tensor, noise: Tensor) -> Tensor:
         """Return joint draws at the data (latents, n, draws) from draws of the prior and standard normals.
 
-        A draw from the prior is corrected by what its sites say: Matheron's rule.
+        A draw from the prior is corrected by the sites: Matheron's rule.
         """
         scale = self.scale[:, :, None]
         gap = torch.cholesky_solve(scale * prior + noise, self.root)
@@ -85,5 +85,5 @@ class FullRank:
 
 
 def _times(symmetric: Tensor, vectors: Tensor) -> Tensor:
-    # From the left, which goes through the rows as they lie in memory: up to five times as fast.
+    # From the left, along the rows as they lie in memory: up to five times as fast.
     return (vectors[:, None, :] @ symmetric)[:, 0]
