@@ -23,7 +23,6 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
-import bayes_gresub.paper  # registers the paper's measures
 from bayes_gresub.models.diagnostics import mcse
 
 RULES = {

@@ -36,6 +36,7 @@ def test_features_of_training_points_have_collapsed_and_it_warns(world):
     assert measure.error(own.head()).value < 0.4 * truth
 
 
+@pytest.mark.long
 def test_extractor_of_other_data_gives_estimates_near_the_truth():
     """On average over three samples, each with an extractor of its own; the head is a regularised one."""
     measures = {
