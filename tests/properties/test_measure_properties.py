@@ -21,8 +21,8 @@ MEASURES = {
     for entry in bg.estimators("measure")
     if not entry.name.startswith("paper-") and not entry.make().has_draws
 }
-PRODUCTS = [name for name in MEASURES if MEASURES[name].make().get_params().get("form") == "product"]
-INTEGRATED = [name for name in MEASURES if MEASURES[name].make().get_params().get("form") == "integrated"]
+PRODUCTS = [name for name in MEASURES if name.endswith("-product")]
+INTEGRATED = ["bolstered-3nn-pp"]
 ADDITIVE = [name for name in MEASURES if name not in PRODUCTS]
 # With a binary linear classifier these are finite sums, without sampling.
 EXACT = [name for name in MEASURES if name not in INTEGRATED]
