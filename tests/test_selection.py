@@ -24,6 +24,17 @@ RESAMPLERS = [entry.name for entry in bg.estimators("resampler")]
 SAMPLING = [name for name in MEASURES if "n_points" in bg.make_estimator(name).get_params(deep=False)]
 
 
+def other_name(name):
+    """Return whether a name differs by numbers or units only from another, which the same tests run over."""
+    return name.startswith("paper-") or name in ("bayesian-shared", "repeated-cv", "calibrated-nb-bolstered")
+
+
+def over(names):
+    """Parametrize by names of estimators; those of classes that have another name are long."""
+    long = pytest.mark.long
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=long if other_name(n) else ()) for n in names])
+
+
 @functools.cache
 def sample(n=40, seed=0):
     return bg.datasets.PaperGaussian().sample(n, random_state=seed)
@@ -98,7 +109,7 @@ def test_ordinary_scorer_on_the_whole_set_is_resubstitution():
 # The score
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@over(MEASURES)
 def test_score_is_minus_the_error_of_the_measure(name):
     X, y = sample()
     classifier = SVC().fit(X, y)
@@ -333,7 +344,7 @@ def test_names_of_the_classes_do_not_matter():
     )
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@over(MEASURES)
 def test_every_measure_can_guide_a_search(name):
     search = GridSearchCV(
         SVC(), {"C": [0.01, 1.0]}, scoring=bg.scorer(name, random_state=0), cv=bg.WholeSet(), error_score="raise"

@@ -25,9 +25,8 @@ def test_demo_ends_without_error(demo):
     assert demo[0].exit_code == 0
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_demo_prints_a_row_for_every_estimator(demo, name):
-    assert name in first_words(demo[0].output)
+def test_demo_prints_a_row_for_every_estimator(demo):
+    assert set(NAMES) <= set(first_words(demo[0].output))
 
 
 def test_demo_fits_in_80_columns(demo):

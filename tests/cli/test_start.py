@@ -35,14 +35,12 @@ def first_words(output):
     return [line.split()[0] for line in output.splitlines() if line.split()]
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in bg.estimators()])
-def test_list_names_every_estimator(run, name):
-    assert name in first_words(run("list").output)
+def test_list_names_every_estimator(run):
+    assert {entry.name for entry in bg.estimators()} <= set(first_words(run("list").output))
 
 
-@pytest.mark.parametrize("name", [rule.name for rule in named_rules()])
-def test_list_names_every_classifier(run, name):
-    assert name in first_words(run("list", "--classifiers").output)
+def test_list_names_every_classifier(run):
+    assert {rule.name for rule in named_rules()} <= set(first_words(run("list", "--classifiers").output))
 
 
 def test_list_fits_in_80_columns(run):

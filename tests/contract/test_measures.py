@@ -1,4 +1,8 @@
-"""What every registered measure promises, whatever it is made of."""
+"""What every registered measure promises, whatever it is made of.
+
+All promises are tested for each class with each part that it can be made of; other names of the same classes, with
+other units or numbers, are tested once for what an estimate is, and in full by `make test-long`.
+"""
 
 from __future__ import annotations
 
@@ -52,11 +56,51 @@ WITH_TOLERANCE = [name for name in MEASURES if "tol" in parameters(name)]
 LABEL_FREE = [name for name in MEASURES if isinstance(MEASURES[name].make(), bg.PosteriorProbability)]
 LABEL_BOUND = [name for name in CENTRED if name not in LABEL_FREE]
 
-every_measure = pytest.mark.parametrize("name", MEASURES)
-every_additive_measure = pytest.mark.parametrize("name", ADDITIVE)
-every_centred_measure = pytest.mark.parametrize("name", CENTRED)
-every_posterior = pytest.mark.parametrize("name", POSTERIORS)
-every_rule = pytest.mark.parametrize("rule", RULES)
+
+def made_of(name):
+    """Return the class of a measure, those of its parts, and the options that make it another law."""
+    given = MEASURES[name].make().get_params(deep=False)
+    kernel = given.get("kernel") or bg.SphericalGaussian()
+    parts = (type(part) for part in (kernel, given.get("posterior"), given.get("model")))
+    return type(MEASURES[name].make()), given.get("semi"), given.get("form"), *parts
+
+
+# The first name of each; the others differ from it by numbers and units only.
+FIRST_NAMES = {made_of(name): name for name in reversed(MEASURES)}.values()
+long = pytest.mark.long
+
+
+def over(names):
+    """Parametrize by names of measures; those that share what they are made of with an earlier one are long."""
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in FIRST_NAMES else long) for n in names])
+
+
+def over_pairs(second, names, values):
+    """Parametrize by pairs; all are long but those of each class with the first value and of one with each value."""
+    every = next((name for name in names if name == "bolstered"), names[0])
+    pairs = [
+        pytest.param(
+            name,
+            value,
+            id=f"{name}-{value}",
+            marks=() if name == every or (name in FIRST_NAMES and i == 0) else long,
+        )
+        for name in names
+        for i, value in enumerate(values)
+    ]
+    return pytest.mark.parametrize(("name", second), pairs)
+
+
+every_name = pytest.mark.parametrize("name", MEASURES)
+every_additive_name = pytest.mark.parametrize("name", ADDITIVE)
+every_centred_name = pytest.mark.parametrize("name", CENTRED)
+every_measure = over(MEASURES)
+every_additive_measure = over(ADDITIVE)
+every_centred_measure = over(CENTRED)
+every_posterior = over(POSTERIORS)
+# A linear boundary and the boxes of a tree are integrated exactly, other regions by sampling.
+every_rule = pytest.mark.parametrize("rule", ["logistic", "tree", "svc", pytest.param("3nn", marks=long)])
+sampled_rule = pytest.mark.parametrize("rule", [pytest.param("logistic", marks=long), "svc"])
 
 pytestmark = [
     # Chains are kept short here on purpose.
@@ -139,13 +183,13 @@ def assert_agree(one, other, exact=1e-10):
 
 
 @every_rule
-@every_measure
+@every_name
 def test_error_is_a_probability(name, rule):
     assert 0.0 <= estimated(name, rule).value <= 1.0
 
 
 @every_rule
-@every_additive_measure
+@every_additive_name
 def test_confusion_is_a_probability_law(name, rule):
     confusion = estimated(name, rule).confusion
     assert (confusion >= 0).all()
@@ -168,7 +212,7 @@ def test_per_class_errors_average_to_the_error(name, rule):
 
 
 @every_rule
-@every_centred_measure
+@every_centred_name
 def test_error_is_the_weighted_mean_of_the_contributions(name, rule):
     estimate = estimated(name, rule)
     assert np.dot(estimate.point_weights, estimate.contributions) == pytest.approx(estimate.value, abs=1e-12)
@@ -228,21 +272,21 @@ def test_standard_error_is_zero_only_where_nothing_was_sampled(name, rule):
     assert (estimate.std_error == 0.0) == estimate.computation.exact
 
 
-@every_rule
-@every_measure
+@sampled_rule
+@every_name
 def test_same_random_state_gives_the_same_number(name, rule):
     X, y = sample_for(rule)
     again = make(name, random_state=0).fit(X, y).error(trained(rule))
     assert again.value == estimated(name, rule).value
 
 
-@pytest.mark.parametrize("rule", ["logistic", "svc"])
+@sampled_rule
 @every_measure
 def test_asking_twice_gives_the_same_number(name, rule):
     assert fitted(name, rule).error(trained(rule)).value == estimated(name, rule).value
 
 
-@every_rule
+@sampled_rule
 @every_centred_measure
 def test_random_state_of_the_call_overrides_that_of_the_measure(name, rule):
     X, y = sample_for(rule)
@@ -267,7 +311,7 @@ def test_random_state_of_the_call_moves_the_integration_only(name, rule):
     assert_agree(one, other)
 
 
-@every_rule
+@sampled_rule
 @every_posterior
 def test_another_random_state_of_a_posterior_draws_anew(name, rule):
     """False alarms as in `assert_agree`."""
@@ -283,7 +327,7 @@ def test_generator_in_the_call_gives_fresh_draws_each_time(name):
     assert np.array_equal(one.replicate_values, other.replicate_values) == one.computation.exact
 
 
-@pytest.mark.parametrize("name", THREADED)
+@over(THREADED)
 def test_threads_change_no_number(name, monkeypatch):
     # Small batches, so that there are several to share out.
     monkeypatch.setattr("bayes_gresub.laws.sampling.CHUNK_ELEMENTS", 512)
@@ -292,28 +336,28 @@ def test_threads_change_no_number(name, monkeypatch):
     np.testing.assert_array_equal(one.replicate_values, two.replicate_values)
 
 
-@pytest.mark.parametrize("name", THREADED)
+@over(THREADED)
 def test_batches_change_no_number(name, monkeypatch):
     monkeypatch.setattr("bayes_gresub.laws.sampling.CHUNK_ELEMENTS", 512)
     in_batches = fitted(name, "svc").error(trained("svc"))
     np.testing.assert_allclose(in_batches.replicate_values, estimated(name, "svc").replicate_values, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", WITH_TOLERANCE)
+@over(WITH_TOLERANCE)
 def test_tol_bounds_the_standard_error(name):
     tol = 0.6 * estimated(name, "svc").std_error
     estimate = make(name, random_state=0, tol=tol).fit(*sample_for("svc")).error(trained("svc"))
     assert 0.0 < estimate.std_error <= tol
 
 
-@pytest.mark.parametrize("rule", ["logistic", "svc"])
+@sampled_rule
 @every_measure
 def test_clone_gives_the_same_estimate(name, rule):
     again = clone(fitted(name, rule)).fit(*sample_for(rule)).error(trained(rule))
     assert again.value == estimated(name, rule).value
 
 
-@pytest.mark.parametrize("rule", ["logistic", "svc"])
+@sampled_rule
 @every_measure
 def test_pickled_fitted_measure_gives_the_same_estimate(name, rule):
     again = pickle.loads(pickle.dumps(fitted(name, rule))).error(trained(rule))
@@ -387,8 +431,7 @@ RENAMED = {
 }
 
 
-@pytest.mark.parametrize("kind", RENAMED)
-@every_measure
+@over_pairs("kind", list(MEASURES), RENAMED)
 def test_names_of_the_classes_do_not_matter(name, kind):
     rule, names = "logistic" if kind == "bools" else "tree", RENAMED[kind]
     X, y = sample_for(rule)
@@ -397,8 +440,7 @@ def test_names_of_the_classes_do_not_matter(name, kind):
     assert estimate.value == pytest.approx(estimated(name, rule).value, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", RENAMED)
-@every_measure
+@over_pairs("kind", list(MEASURES), RENAMED)
 def test_estimate_names_the_classes_as_the_data_do(name, kind):
     X, y = points(2)
     names = RENAMED[kind][:2]
@@ -418,8 +460,7 @@ class Renamed:
         return self.order[self.classifier.predict(X)]
 
 
-@pytest.mark.parametrize("order", [(0, 2, 1), (1, 2, 0), (2, 1, 0)], ids=str)
-@every_additive_measure
+@over_pairs("order", ADDITIVE, [(1, 2, 0), (0, 2, 1), (2, 1, 0)])
 def test_permuting_the_classes_permutes_the_confusion(name, order):
     """Where sampled, within 4.5 standard errors of the noisiest entry: false alarms as in `assert_agree`.
 
@@ -476,11 +517,20 @@ def test_contributions_follow_the_rows(name, rule):
 
 
 # Trees round thresholds to single precision, so only a power of two leaves them exactly where they were.
-@pytest.mark.parametrize(("rule", "factor"), [("logistic", 1e3), ("logistic", 1e-3), ("tree", 2.0**10)])
-@pytest.mark.parametrize("column", [0, 2])
-@pytest.mark.parametrize("name", UNIT_FREE)
-def test_units_of_a_feature_do_not_matter(name, column, rule, factor):
+UNITS = {
+    "a thousand in the first": ("logistic", 0, 1e3),
+    "a thousandth in the first": ("logistic", 0, 1e-3),
+    "a thousand in the last": ("logistic", 2, 1e3),
+    "a thousandth in the last": ("logistic", 2, 1e-3),
+    "of a tree's first": ("tree", 0, 2.0**10),
+    "of a tree's last": ("tree", 2, 2.0**10),
+}
+
+
+@over_pairs("unit", UNIT_FREE, UNITS)
+def test_units_of_a_feature_do_not_matter(name, unit):
     """False alarms as in `assert_agree`."""
+    rule, column, factor = UNITS[unit]
     X, y, classifier = rescaled(rule, column, factor)
     estimate = make(name, random_state=1).fit(X, y).error(classifier)
     assert_agree(estimate, estimated(name, rule), exact=1e-8)
@@ -488,7 +538,7 @@ def test_units_of_a_feature_do_not_matter(name, column, rule, factor):
 
 # Powers of two change no digit of a product or a sum. Not for trees, to which features within 1e-7 are constant.
 @pytest.mark.parametrize("factor", [2.0**80, 2.0**-80], ids=["huge", "tiny"])
-@pytest.mark.parametrize("rule", ["logistic", "3nn"])
+@pytest.mark.parametrize("rule", ["logistic", pytest.param("3nn", marks=long)])
 @every_measure
 def test_common_unit_of_all_features_does_not_matter(name, rule, factor):
     """False alarms as in `assert_agree`."""
@@ -497,7 +547,7 @@ def test_common_unit_of_all_features_does_not_matter(name, rule, factor):
     assert_agree(estimate, estimated(name, rule))
 
 
-@every_rule
+@sampled_rule
 @every_measure
 def test_single_precision_features_give_nearly_the_same(name, rule):
     """False alarms as in `assert_agree`."""
@@ -506,7 +556,7 @@ def test_single_precision_features_give_nearly_the_same(name, rule):
     assert_agree(estimate, estimated(name, rule), exact=1e-5)
 
 
-@pytest.mark.parametrize("rule", ["logistic", "svc"])
+@sampled_rule
 @every_measure
 def test_whole_numbers_count_as_floats(name, rule):
     X, y = sample_for(rule)
@@ -525,13 +575,11 @@ def test_lists_count_as_arrays(name):
     assert estimate.value == estimated(name, "svc").value
 
 
-@pytest.mark.parametrize(
-    ("measure_sees", "classifier_sees"), [("frame", "frame"), ("frame", "array"), ("array", "frame")]
-)
-@pytest.mark.parametrize("rule", ["logistic", "svc"])
-@every_measure
-def test_frames_and_arrays_mix_without_a_warning(name, rule, measure_sees, classifier_sees):
+@sampled_rule
+@over_pairs("seen", list(MEASURES), ["frame, frame", "frame, array", "array, frame"])
+def test_frames_and_arrays_mix_without_a_warning(name, rule, seen):
     """False alarms as in `assert_agree`."""
+    measure_sees, classifier_sees = seen.split(", ")
     X, y = sample_for(rule)
     frame, trained_on_frame = framed(rule)
     classifier = trained_on_frame if classifier_sees == "frame" else trained(rule)
@@ -539,7 +587,7 @@ def test_frames_and_arrays_mix_without_a_warning(name, rule, measure_sees, class
     assert_agree(estimate, estimated(name, rule))
 
 
-@pytest.mark.parametrize("name", [name for name in ADDITIVE if name not in SEMI])
+@over([name for name in ADDITIVE if name not in SEMI])
 def test_sample_of_a_frame_is_a_frame_with_its_columns(name):
     X, y = points(2)
     drawn, _ = make(name, random_state=0).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y).sample(5)
@@ -567,8 +615,7 @@ def images(dtype):
     return (rng.uniform(0.0, 1.0, size=(24, 4, 4)) + 0.1 * (y[:, None, None] - 0.5)).astype(dtype), y
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@every_measure
+@over_pairs("dtype", list(MEASURES), ["float32", "float64"])
 def test_images_reach_the_classifier_in_their_shape_and_dtype(name, dtype):
     X, y = images(dtype)
     assert 0.0 <= make(name, random_state=0).fit(X, y).error(PickyAboutImages(dtype)).value <= 1.0
@@ -625,7 +672,7 @@ def test_draws_repeat_with_the_random_state(name):
     np.testing.assert_array_equal(one[1], other[1])
 
 
-@pytest.mark.parametrize("prior", [None, [0.7, 0.3]], ids=["mixture", "prior"])
+@pytest.mark.parametrize("prior", [pytest.param(None, marks=long), [0.7, 0.3]], ids=["mixture", "prior"])
 @pytest.mark.parametrize("rule", ["logistic", "3nn"])
 @every_additive_measure
 def test_probability_of_being_misclassified_is_the_error(name, rule, prior):
@@ -650,7 +697,7 @@ def test_probability_of_a_confusion_agrees_with_the_estimate(name):
     assert abs(event.value - estimate.confusion[2, 1]) <= max(4.5 * noise, 1e-12)
 
 
-@pytest.mark.parametrize("rule", ["logistic", "tree", "3nn"])
+@pytest.mark.parametrize("rule", ["logistic", "tree", pytest.param("3nn", marks=long)])
 @every_additive_measure
 def test_expected_brier_loss_is_a_number_between_its_bounds(name, rule):
     classifier = trained(rule)
@@ -662,7 +709,7 @@ def test_expected_brier_loss_is_a_number_between_its_bounds(name, rule):
     assert 0.0 < loss.value < 2.0
 
 
-@pytest.mark.parametrize("prior", [None, [0.5, 0.2, 0.3]], ids=["mixture", "prior"])
+@pytest.mark.parametrize("prior", [pytest.param(None, marks=long), [0.5, 0.2, 0.3]], ids=["mixture", "prior"])
 @every_additive_measure
 def test_expectation_of_one_is_one(name, prior):
     measure = make(name, random_state=0, class_prior=prior).fit(*sample_for("svc"))
@@ -679,14 +726,14 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("name", SEMI)
+@over(SEMI)
 def test_semi_bolstered_law_needs_the_classifier(name, question):
     with pytest.raises(ValueError, match=r"Pass classifier=\.\.\., or use semi=False"):
         QUESTIONS[question](fitted(name, "svc"))
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("name", PRODUCTS)
+@over(PRODUCTS)
 def test_product_form_is_no_law_to_ask(name, question):
     with pytest.raises(ValueError, match=r"it is no measure.*Use BolsteredPosterior"):
         QUESTIONS[question](fitted(name, "svc"))
@@ -703,7 +750,7 @@ READINGS = {
 
 
 @pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("name", PRODUCTS)
+@over(PRODUCTS)
 def test_product_form_has_no_confusion_to_read(name, reading):
     with pytest.raises(ValueError, match="Use BolsteredPosterior"):
         READINGS[reading](estimated(name, "logistic"))
@@ -715,7 +762,7 @@ def test_zero_one_cost_is_the_error(name):
     assert estimate.cost(1 - np.eye(3)) == pytest.approx(estimate.value, abs=1e-12)
 
 
-@pytest.mark.parametrize("rule", ["logistic", "svc"])
+@sampled_rule
 @every_centred_measure
 def test_integer_weights_of_other_points_count_repeats(name, rule):
     """Widths and posteriors stay those of the fit, so this holds for all. False alarms as in `assert_agree`."""
@@ -726,7 +773,7 @@ def test_integer_weights_of_other_points_count_repeats(name, rule):
     assert_agree(weighted, repeated)
 
 
-@pytest.mark.parametrize("rule", ["logistic", "svc"])
+@sampled_rule
 @every_centred_measure
 def test_zero_weight_of_other_points_leaves_them_out(name, rule):
     X, y = points(RULES[rule][0], n=12, seed=9)
@@ -735,7 +782,7 @@ def test_zero_weight_of_other_points_leaves_them_out(name, rule):
     assert weighted.value == pytest.approx(fitted(name, rule).error(trained(rule), X[kept], y[kept]).value, abs=1e-12)
 
 
-@pytest.mark.parametrize("rule", ["logistic", "svc"])
+@sampled_rule
 @every_centred_measure
 def test_zero_weight_in_fit_leaves_points_out(name, rule):
     X, y = sample_for(rule)
@@ -824,7 +871,7 @@ def test_integer_weights_count_repeats_where_no_neighbours_are_learned(made, rul
 PRIOR = {0: 0.5, 1: 0.2, 2: 0.3}
 
 
-@pytest.mark.parametrize("name", ADDITIVE_AND_CENTRED)
+@over(ADDITIVE_AND_CENTRED)
 def test_class_prior_of_measure_and_of_estimate_agree(name):
     """The integrated bolstered posterior divides by sampled class masses: false alarms as in `assert_agree`."""
     X, y = sample_for("tree")
@@ -874,7 +921,7 @@ def test_separate_sampling_gives_no_overall_error(name):
         _ = estimate.value
 
 
-@pytest.mark.parametrize("name", ADDITIVE_AND_CENTRED)
+@over(ADDITIVE_AND_CENTRED)
 def test_separate_sampling_gives_the_errors_of_each_class(name):
     estimate = make(name, random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
     assert estimate.per_class == estimated(name, "svc").per_class
@@ -900,7 +947,7 @@ def test_separate_sampling_with_a_class_prior_gives_the_overall_error(name):
     assert separate.value == mixture.value
 
 
-@pytest.mark.parametrize("name", ADDITIVE_AND_CENTRED)
+@over(ADDITIVE_AND_CENTRED)
 def test_separate_estimate_becomes_whole_with_a_class_prior(name):
     estimate = make(name, random_state=0, sampling="separate").fit(*sample_for("svc")).error(trained("svc"))
     assert estimate.with_class_prior(PRIOR).value == estimated(name, "svc").with_class_prior(PRIOR).value
@@ -946,14 +993,14 @@ def test_classifier_may_know_more_classes_than_the_sample(name):
     assert estimate.confusion[2].sum() == 0.0
 
 
-@pytest.mark.parametrize("name", LABEL_FREE)
+@over(LABEL_FREE)
 def test_posterior_probability_needs_no_labels_at_other_points(name):
     X, y = points(3, n=13, seed=9)
     measure = fitted(name, "svc")
     assert measure.error(trained("svc"), X).value == measure.error(trained("svc"), X, y).value
 
 
-@pytest.mark.parametrize("name", LABEL_BOUND)
+@over(LABEL_BOUND)
 def test_kernels_about_other_points_need_their_labels(name):
     with pytest.raises(ValueError, match=r"got X without y\. Pass y, or use PosteriorProbability"):
         fitted(name, "svc").error(trained("svc"), points(3, n=13, seed=9)[0])
@@ -976,7 +1023,7 @@ def test_posterior_says_how_it_was_computed(name, rule):
     assert how.method.endswith(f"for each of {QUICK['chains']} x {QUICK['draws']} posterior draws")
 
 
-@every_rule
+@sampled_rule
 @every_measure
 def test_estimate_survives_json(name, rule):
     estimate = estimated(name, rule)

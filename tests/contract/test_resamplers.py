@@ -1,4 +1,8 @@
-"""What every registered resampler promises, whatever it refits and whatever it measures with."""
+"""What every registered resampler promises, whatever it refits and whatever it measures with.
+
+All promises are tested for each class with each kind of it; other names, with other numbers or kernels, are tested once
+for what an estimate is, and in full by `make test-long`.
+"""
 
 from __future__ import annotations
 
@@ -71,12 +75,29 @@ def small(name, **given):
     return RESAMPLERS[name].make(**{"random_state": 0, **fewer, **given})
 
 
-every_resampler = pytest.mark.parametrize("name", RESAMPLERS)
+def made_of(name):
+    """Return the class of a resampler, that of its measure, and the kind of it."""
+    given = parameters(name)
+    return type(RESAMPLERS[name].make()), type(given.get("measure")), given.get("kind"), given.get("interval")
+
+
+# The first name of each; the others differ from it by numbers and kernels only.
+FIRST_NAMES = {made_of(name): name for name in reversed(RESAMPLERS)}.values()
+long = pytest.mark.long
+
+
+def over(names):
+    """Parametrize by names of resamplers; those that share what they are made of with an earlier one are long."""
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in FIRST_NAMES else long) for n in names])
+
+
+every_name = pytest.mark.parametrize("name", RESAMPLERS)
+every_resampler = over(RESAMPLERS)
 every_rule = pytest.mark.parametrize("rule", ["lda", "svc"])
 # Calibrated takes sampling and class_prior through its measure.
 # Nested folds hold out pairs of equal points: no weights, groups, class prior or splits of the user's.
 NESTED = [name for name in RESAMPLERS if parameters(name).get("interval") == "nested"]
-every_resampler_of_any_sample = pytest.mark.parametrize("name", [name for name in RESAMPLERS if name not in NESTED])
+every_resampler_of_any_sample = over([name for name in RESAMPLERS if name not in NESTED])
 PRIOR_TAKING = [name for name in RESAMPLERS if "class_prior" in parameters(name) and name not in NESTED]
 
 
@@ -135,13 +156,13 @@ def nothing_counted(monkeypatch):
 
 
 @every_rule
-@every_resampler
+@every_name
 def test_error_is_a_probability(name, rule):
     assert 0.0 <= estimated(name, rule).value <= 1.0
 
 
 @every_rule
-@every_resampler
+@every_name
 def test_confusion_is_a_probability_law(name, rule):
     confusion = estimated(name, rule).confusion
     assert confusion.min() >= -1e-12
@@ -164,7 +185,7 @@ def test_per_class_errors_average_to_the_error(name, rule):
 
 
 @every_rule
-@every_resampler
+@every_name
 def test_contributions_if_any_average_to_the_error(name, rule):
     """A mixture of several errors, such as the .632 bootstrap, has none."""
     estimate = estimated(name, rule)
@@ -178,7 +199,7 @@ def test_contributions_if_any_have_the_rows_of_the_data(name):
     assert contributions is None or contributions.shape == sample_for("lda")[1].shape
 
 
-@pytest.mark.parametrize("rule", ["lda", "centroid"])
+@pytest.mark.parametrize("rule", [pytest.param("lda", marks=long), "centroid"])
 @every_resampler
 def test_same_random_state_gives_the_same_number(name, rule):
     again = small(name).error(RULES[rule][1], *sample_for(rule))
@@ -334,8 +355,14 @@ RENAMED = {
 }
 
 
-@pytest.mark.parametrize("kind", RENAMED)
-@every_resampler
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        pytest.param(name, kind, marks=() if name == "cv" or (kind == "strings" and name in FIRST_NAMES) else long)
+        for name in RESAMPLERS
+        for kind in RENAMED
+    ],
+)
 def test_names_of_the_classes_do_not_matter(name, kind):
     rule, names = "lda" if kind == "bools" else "centroid", RENAMED[kind]
     X, y = sample_for(rule)
@@ -586,7 +613,7 @@ def test_some_resampler_offers_an_interval():
     assert estimate.interval().method == "delta method after bootstrap"
 
 
-@pytest.mark.parametrize("rule", ["lda", "centroid"])
+@pytest.mark.parametrize("rule", [pytest.param("lda", marks=long), "centroid"])
 @every_resampler_of_any_sample
 def test_splits_replayed_give_the_same_number(name, rule):
     """Sampled points come from the random state, which is the same."""
@@ -677,13 +704,13 @@ def test_fitted_classifier_is_refitted_like_a_rule(name):
 PRIOR = {0: 0.6, 1: 0.3, 2: 0.1}
 
 
-@pytest.mark.parametrize("name", PRIOR_TAKING)
+@over(PRIOR_TAKING)
 def test_class_prior_is_the_mass_of_the_true_classes(name):
     estimate = small(name, class_prior=PRIOR).error(RULES["centroid"][1], *sample_for("centroid"))
     np.testing.assert_allclose(estimate.confusion.sum(axis=1), [0.6, 0.3, 0.1], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", PRIOR_TAKING)
+@over(PRIOR_TAKING)
 def test_class_prior_by_label_and_in_order_agree(name):
     by_label, in_order = (
         small(name, class_prior=prior).error(RULES["centroid"][1], *sample_for("centroid"))
@@ -692,7 +719,7 @@ def test_class_prior_by_label_and_in_order_agree(name):
     assert by_label.value == in_order.value
 
 
-@pytest.mark.parametrize("name", PRIOR_TAKING)
+@over(PRIOR_TAKING)
 def test_separate_sampling_with_a_class_prior_gives_an_overall_error(name):
     resampler = small(name, sampling="separate", class_prior=PRIOR)
     assert 0.0 < resampler.error(RULES["centroid"][1], *sample_for("centroid")).value < 1.0

@@ -1,4 +1,8 @@
-"""Input that no measure can use is refused before any work, with a message that says what to do."""
+"""Input that no measure can use is refused before any work, with a message that says what to do.
+
+Data and parameters are checked in one place for all measures: all bad values are tried with one of them, the first bad
+value with each class. `make test-long` tries all values with every registered name.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,29 @@ import bayes_gresub as bg
 MEASURES = {entry.name: entry for entry in bg.estimators("measure") if not isinstance(entry.make(), bg.Bayesian)}
 KERNELS = [bg.SphericalGaussian, bg.DiagonalGaussian, bg.FullGaussian, bg.UniformBall]
 
-every_measure = pytest.mark.parametrize("name", MEASURES)
+CLASSES = {type(entry.make()): name for name, entry in reversed(MEASURES.items())}.values()
+long = pytest.mark.long
+
+
+def over_pairs(second, values, names=tuple(MEASURES), ids=None):
+    """Parametrize by pairs; all are long but those of each class with the first value and of one with each value."""
+    labels = ids or [str(value) for value in values]
+    pairs = [
+        pytest.param(
+            name,
+            value,
+            id=f"{name}-{label}",
+            marks=() if name == "bolstered" or (name in CLASSES and i == 0) else long,
+        )
+        for name in names
+        for i, (value, label) in enumerate(zip(values, labels, strict=True))
+    ]
+    return pytest.mark.parametrize(("name", second), pairs)
+
+
+every_measure = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in CLASSES else long) for name in MEASURES]
+)
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
 
 
@@ -57,8 +83,7 @@ def spoilt(value):
 # Features
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@every_measure
+@over_pairs("value", [np.nan, np.inf, -np.inf])
 def test_features_must_be_finite(name, value):
     with pytest.raises(ValueError, match=r"got 1 NaN or infinite values, the first in row 5\. Impute or drop them"):
         MEASURES[name].make().fit(spoilt(value), sample()[1])
@@ -374,8 +399,7 @@ BAD_PRIORS = {
 }
 
 
-@pytest.mark.parametrize("prior", BAD_PRIORS)
-@pytest.mark.parametrize("name", ["resub", "bolstered", "3nn-pp", "bolstered-3nn-pp"])
+@over_pairs("prior", BAD_PRIORS, ["resub", "bolstered", "3nn-pp", "bolstered-3nn-pp"])
 def test_bad_class_prior_is_refused_in_fit(name, prior):
     value, message = BAD_PRIORS[prior]
     with pytest.raises(ValueError, match=message):
@@ -425,8 +449,7 @@ def test_mean_under_a_prior_of_zero_for_a_class_without_mass_is_finite(measure):
     assert fitted.expectation(lambda X, y: np.ones(len(y))).value == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "seed", True, np.random.RandomState(0)], ids=str)
-@every_measure
+@over_pairs("seed", [-1, 1.5, "seed", True, np.random.RandomState(0)])
 def test_bad_random_state_is_refused_in_fit(name, seed):
     with pytest.raises(ValueError, match=r"random_state must be .* Pass an int for reproducible results"):
         MEASURES[name].make(random_state=seed).fit(*sample())
@@ -447,15 +470,13 @@ def test_generator_is_refused_in_the_constructor():
 SAMPLED = [name for name in MEASURES if "n_points" in MEASURES[name].make().get_params()]
 
 
-@pytest.mark.parametrize("n_points", [0, -8, 64.0, True, "64", None])
-@pytest.mark.parametrize("name", SAMPLED)
+@over_pairs("n_points", [0, -8, 64.0, True, "64", None], SAMPLED)
 def test_number_of_sampled_points_must_be_a_positive_whole_number(name, n_points):
     with pytest.raises(ValueError, match="n_points must be a whole number of at least 1"):
         MEASURES[name].make(n_points=n_points).fit(*sample())
 
 
-@pytest.mark.parametrize("tol", [0.0, -0.1, np.nan])
-@pytest.mark.parametrize("name", SAMPLED)
+@over_pairs("tol", [0.0, -0.1, np.nan], SAMPLED)
 def test_tolerance_must_be_positive(name, tol):
     with pytest.raises(ValueError, match="tol must be positive or None"):
         MEASURES[name].make(tol=tol).fit(*sample())
@@ -480,8 +501,7 @@ BAD_WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("weights", BAD_WEIGHTS)
-@every_measure
+@over_pairs("weights", BAD_WEIGHTS)
 def test_bad_weights_are_refused_in_fit(name, weights):
     value, message = BAD_WEIGHTS[weights]
     with pytest.raises(ValueError, match=message):
@@ -522,15 +542,13 @@ def test_unfitted_classifier_is_refused(name, classifier):
         MEASURES[name].make().fit(*sample()).error(classifier)
 
 
-@pytest.mark.parametrize("classifier", [LogisticRegression, StandardScaler(), "svc", None], ids=str)
-@every_measure
+@over_pairs("classifier", [LogisticRegression, StandardScaler(), "svc", None])
 def test_classifier_must_be_an_object_with_predict(name, classifier):
     with pytest.raises(TypeError, match="classifier must be a fitted object with a predict method"):
         MEASURES[name].make().fit(*sample()).error(classifier)
 
 
-@pytest.mark.parametrize("seed", [None, 0])
-@every_measure
+@over_pairs("seed", [None, 0])
 def test_classifier_that_guesses_is_refused(name, seed):
     X, y = sample()
     classifier = DummyClassifier(strategy="uniform", random_state=seed).fit(X, y)
@@ -616,8 +634,7 @@ def test_flattened_images_are_refused_after_images():
         measure.error(Forbidden(), X, y)
 
 
-@pytest.mark.parametrize("given", [{"y": sample()[1]}, {"sample_weight": np.ones(24)}], ids=["y", "weights"])
-@every_measure
+@over_pairs("given", [{"y": sample()[1]}, {"sample_weight": np.ones(24)}], ids=["y", "weights"])
 def test_labels_or_weights_without_points_are_refused(name, given):
     with pytest.raises(ValueError, match=r"got them without X\. Pass X too, or none of them"):
         MEASURES[name].make().fit(*sample()).error(Forbidden(), **given)
@@ -631,8 +648,7 @@ UNFITTED_QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("question", UNFITTED_QUESTIONS)
-@every_measure
+@over_pairs("question", UNFITTED_QUESTIONS)
 def test_unfitted_measure_is_refused(name, question):
     with pytest.raises(NotFittedError, match=r"is not fitted; call fit\(X, y\) first"):
         UNFITTED_QUESTIONS[question](MEASURES[name].make())
@@ -692,14 +708,22 @@ ODD = {
 }
 
 
+RULES = {"tree": DecisionTreeClassifier(random_state=0), "3nn": KNeighborsClassifier(3)}
+# Widths are estimated in another way by each kernel, and masses of a tree's boxes are exact for most.
+WIDTHS = ["bolstered", "ball-bolstered", "nb-bolstered", "full-bolstered"]
+OFTEN = [*((name, "3nn") for name in [*CLASSES, "gp-pp"]), *((name, rule) for name in WIDTHS for rule in RULES)]
+
+
 @pytest.mark.filterwarnings("ignore:every point of class")
-@pytest.mark.parametrize("rule", [DecisionTreeClassifier(random_state=0), KNeighborsClassifier(3)], ids=["tree", "3nn"])
 @pytest.mark.parametrize("odd", ODD)
-@every_measure
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [pytest.param(name, rule, marks=() if (name, rule) in OFTEN else long) for name in MEASURES for rule in RULES],
+)
 def test_odd_samples_have_finite_errors(name, odd, rule):
     X, y = sample()
     features = ODD[odd](X, y)
-    estimate = MEASURES[name].make(random_state=0).fit(features, y).error(rule.fit(features, y))
+    estimate = MEASURES[name].make(random_state=0).fit(features, y).error(RULES[rule].fit(features, y))
     assert 0.0 <= estimate.value <= 1.0
     assert np.isfinite(estimate.contributions).all()
 

@@ -561,7 +561,7 @@ class TestOtherClassifiers:
             assert (np.abs(gaps.mean(axis=0)) < Z * gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))).all()
 
     @pytest.mark.parametrize("covariance", ["full", "shared"])
-    @pytest.mark.parametrize("c", [2, 3, 4])
+    @pytest.mark.parametrize("c", [2, 3, pytest.param(4, marks=pytest.mark.long)])
     def test_points_dealt_to_draws_are_no_noisier_than_random_ones(self, c, covariance):
         """Standard deviation over 20 seeds of the integration, at most 1.5 times that of independent points.
 

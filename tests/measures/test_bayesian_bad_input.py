@@ -801,7 +801,7 @@ def test_threshold_must_be_an_error(threshold):
 
 
 def test_unknown_interval_lists_the_names():
-    with pytest.raises(ValueError, match="method must be 'equal-tailed' or 'hdi'; got 'hpd'"):
+    with pytest.raises(ValueError, match="method must be 'equal-tailed' or 'hdi' for this estimate; got 'hpd'"):
         fitted().error(trained()).interval(method="hpd")
 
 

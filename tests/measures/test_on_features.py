@@ -36,6 +36,7 @@ def test_features_of_training_points_have_collapsed_and_it_warns(world):
     assert measure.error(own.head()).value < 0.4 * truth
 
 
+@pytest.mark.long
 def test_extractor_of_other_data_gives_estimates_near_the_truth():
     """On average over three samples, each with an extractor of its own; the head is a regularised one."""
     measures = {
@@ -82,6 +83,29 @@ def test_gaussian_process_and_bayesian_measure_work_there(world):
         assert abs(estimate.value - truth) < 0.05
 
 
+def test_out_of_fold_features_come_nearer_than_those_of_an_extractor_trained_on_the_points():
+    """Discriminants of 25 features and 90 points: mean distances from the truth over 4 samples, 0.05 against 0.27.
+
+    Their standard deviations are 0.035 and 0.03, so that half of the larger is over 4.5 s.e. above the smaller: a false
+    alarm in 1 of 100 000 choices of the seeds.
+    """
+    inside, outside = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = np.arange(20_090) % 3
+        X = rng.normal(size=(len(y), 25))
+        X[:, :2] += 1.2 * np.array([[0, 0], [1, 0], [0, 1]])[y]
+        few, classes = X[:90], y[:90]
+        extractor = LinearDiscriminantAnalysis().fit(few, classes)
+        head = LogisticRegression().fit(extractor.transform(few), classes)
+        truth = float((head.predict(extractor.transform(X[90:])) != y[90:]).mean())
+        for distances, given in ((inside, {"held_out": True}), (outside, {"cv": 5})):
+            measure = bg.on_features(bg.Bolstered(random_state=0), extractor, **given).fit(few, classes)
+            distances.append(abs(measure.error(head).value - truth))
+    assert np.mean(outside) < 0.5 * np.mean(inside)
+
+
+@pytest.mark.long
 def test_out_of_fold_features_come_nearer_than_collapsed_ones(world):
     X, y, others, labels, own, _ = world
     truth = true_error(own.head(), own, others, labels)

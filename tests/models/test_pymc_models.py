@@ -314,7 +314,10 @@ def assert_density(sampler, kind, covariance, model, data):
     np.testing.assert_allclose(differences, wanted, rtol=0, atol=1e-8 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize(("d", "c"), [(2, 2), (3, 2), (1, 3)], ids=["d2c2", "d3c2", "d1c3"])
+# Two features and two classes are those of the test after this one.
+@pytest.mark.parametrize(
+    ("d", "c"), [pytest.param(2, 2, marks=pytest.mark.long), (3, 2), (1, 3)], ids=["d2c2", "d3c2", "d1c3"]
+)
 @pytest.mark.parametrize(("kind", "covariance"), CLASS_MODELS, ids=str)
 def test_density_is_that_of_prior_and_rows(sampler, kind, covariance, d, c):
     model, data = class_model(kind, covariance, d, c), sample((7, 5, 6)[:c], d, kind)

@@ -61,15 +61,24 @@ def test_seed_decides_everything(sample):
         assert np.abs(other.fit(X, y).predict_log_proba(X) - logits).max() > 1e-3
 
 
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
 def test_global_generator_and_threads_are_left_alone(sample):
     X, y = sample
     torch.manual_seed(0)
-    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    state = torch.get_rng_state()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         bg.paper.LeNet5(max_epochs=1, restarts=0).fit(X, y)
     assert torch.equal(torch.get_rng_state(), state)
-    assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == 2
 
 
 @pytest.mark.parametrize("form", [lambda X: X[:, 0], lambda X: X.reshape(len(X), -1), lambda X: 255 * X - 7])

@@ -50,7 +50,7 @@ def test_two_classes_by_quadrature(mean, sd):
 
 
 @pytest.mark.parametrize("deviation", [0.1, 1.0, 5.0, 30.0])
-@pytest.mark.parametrize("c", [3, 5, 10])
+@pytest.mark.parametrize("c", [3, pytest.param(5, marks=pytest.mark.long), 10])
 def test_many_classes_by_a_million_points(c, deviation):
     """Within 1e-4, and 4.5 standard errors of what the points say, over eight scrambles, which are hardly noisier."""
     rng = np.random.default_rng(c)

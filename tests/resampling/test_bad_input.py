@@ -1,4 +1,8 @@
-"""Input that no resampler can use is refused before any fit, with a message that says what to do."""
+"""Input that no resampler can use is refused before any fit, with a message that says what to do.
+
+Resamplers share their checks: all bad values are tried with one of them, the first bad value with each class.
+`make test-long` tries all values with each.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,16 @@ RESAMPLERS = JUDGES | {
 
 every_judge = pytest.mark.parametrize("name", JUDGES)
 every_resampler = pytest.mark.parametrize("name", RESAMPLERS)
+
+
+def over_pairs(second, values, names=tuple(RESAMPLERS)):
+    """Parametrize by pairs; all are long but those of each resampler with the first value and of one with each."""
+    pairs = [
+        pytest.param(name, value, marks=() if i == 0 or name == "cross-validation" else pytest.mark.long)
+        for name in names
+        for i, value in enumerate(values)
+    ]
+    return pytest.mark.parametrize(("name", second), pairs)
 
 
 class Counted(ClassifierMixin, BaseEstimator):
@@ -96,8 +110,7 @@ def test_counted_rule_counts():
 # Features
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@every_resampler
+@over_pairs("value", [np.nan, np.inf])
 def test_features_must_be_finite(name, value):
     with refused(ValueError, r"got 1 NaN or infinite values, the first in row 5\. Impute or drop them"):
         RESAMPLERS[name]().error(Counted(), spoilt(value), sample()[1])
@@ -116,8 +129,7 @@ def test_one_dimensional_features_are_refused(name):
         RESAMPLERS[name]().error(Counted(), X[:, 0], y)
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (24, 0)])
-@every_resampler
+@over_pairs("shape", [(0, 3), (24, 0)])
 def test_empty_features_are_refused(name, shape):
     with refused(ValueError, "X must hold at least one point and one feature"):
         RESAMPLERS[name]().error(Counted(), np.empty(shape), np.arange(shape[0]) % 2)
@@ -179,8 +191,7 @@ BAD_WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("weights", BAD_WEIGHTS)
-@every_resampler
+@over_pairs("weights", BAD_WEIGHTS)
 def test_bad_weights_are_refused(name, weights):
     value, message = BAD_WEIGHTS[weights]
     with refused(ValueError, message):
@@ -194,8 +205,7 @@ WEIGHTLESS = {
 }
 
 
-@pytest.mark.parametrize("rule", WEIGHTLESS)
-@every_resampler
+@over_pairs("rule", WEIGHTLESS)
 def test_weights_are_refused_for_a_rule_whose_fit_takes_none(name, rule):
     with refused(ValueError, r"KNeighborsClassifier takes no sample_weight in fit\. Use an estimator that does"):
         RESAMPLERS[name]().error(WEIGHTLESS[rule], *sample(), sample_weight=np.ones(24))
@@ -212,8 +222,7 @@ BAD_GROUPS = {
 }
 
 
-@pytest.mark.parametrize("groups", BAD_GROUPS)
-@every_resampler
+@over_pairs("groups", BAD_GROUPS)
 def test_bad_groups_are_refused(name, groups):
     value, message = BAD_GROUPS[groups]
     with refused((TypeError, ValueError), message):
@@ -247,8 +256,7 @@ BAD_INDICES = {
 }
 
 
-@pytest.mark.parametrize("indices", BAD_INDICES)
-@every_resampler
+@over_pairs("indices", BAD_INDICES)
 def test_bad_indices_are_refused(name, indices):
     value, message = BAD_INDICES[indices]
     with refused((TypeError, ValueError), message):
@@ -299,8 +307,7 @@ NOT_A_RULE = {
 }
 
 
-@pytest.mark.parametrize("rule", NOT_A_RULE)
-@every_resampler
+@over_pairs("rule", NOT_A_RULE)
 def test_rule_must_have_fit_and_predict(name, rule):
     with refused(TypeError, r"rule must be an estimator with fit and predict; got .* Pass an unfitted"):
         RESAMPLERS[name]().error(NOT_A_RULE[rule], *sample())
@@ -327,8 +334,7 @@ FROZEN = {
 }
 
 
-@pytest.mark.parametrize("rule", FROZEN)
-@every_resampler
+@over_pairs("rule", FROZEN)
 def test_frozen_rule_is_refused(name, rule):
     with refused(TypeError, r"rule must learn from the points .* Pass the estimator inside it, or use a measure"):
         RESAMPLERS[name]().error(FROZEN[rule](), *sample())
@@ -363,16 +369,14 @@ NOT_A_MEASURE = {
 }
 
 
-@pytest.mark.parametrize("measure", NOT_A_MEASURE)
-@every_judge
+@over_pairs("measure", NOT_A_MEASURE, tuple(JUDGES))
 def test_measure_must_be_one_that_can_be_centred(name, measure):
     with refused(TypeError, r"centred at the points held out, such as Empirical\(\) or Bolstered\(\); got "):
         JUDGES[name](measure=NOT_A_MEASURE[measure]).error(Counted(), *sample())
 
 
 @pytest.mark.parametrize("given", [{"class_prior": [0.5, 0.5]}, {"sampling": "separate"}], ids=["prior", "sampling"])
-@pytest.mark.parametrize("measure", [bg.Empirical, bg.Bolstered], ids=["resub", "bolstered"])
-@every_judge
+@over_pairs("measure", [bg.Empirical, bg.Bolstered], tuple(JUDGES))
 def test_measure_inside_a_resampler_must_have_no_prior_of_its_own(name, measure, given):
     with refused(ValueError, "sampling and class_prior must be given to .*, not to the measure inside it"):
         JUDGES[name](measure=measure(**given)).error(Counted(), *sample())
@@ -388,8 +392,7 @@ BAD_PARTS = {
 }
 
 
-@pytest.mark.parametrize("part", BAD_PARTS)
-@every_resampler
+@over_pairs("part", BAD_PARTS)
 def test_bad_parameters_of_the_measure_are_refused(name, part):
     measure, message = BAD_PARTS[part]
     with refused((TypeError, ValueError), message):
@@ -411,8 +414,7 @@ def test_product_form_is_refused_because_it_has_no_law(name):
 # Parameters of all resamplers
 
 
-@pytest.mark.parametrize("sampling", ["stratified", None, 1])
-@every_judge
+@over_pairs("sampling", ["stratified", None, 1], tuple(JUDGES))
 def test_unknown_sampling_is_refused(name, sampling):
     with refused(ValueError, r"sampling must be 'mixture' or 'separate'; got .* fixed by design"):
         JUDGES[name](sampling=sampling).error(Counted(), *sample())
@@ -428,8 +430,7 @@ BAD_PRIORS = {
 }
 
 
-@pytest.mark.parametrize("prior", BAD_PRIORS)
-@every_judge
+@over_pairs("prior", BAD_PRIORS, tuple(JUDGES))
 def test_bad_class_prior_is_refused(name, prior):
     value, message = BAD_PRIORS[prior]
     with refused(ValueError, message):
@@ -443,8 +444,7 @@ def test_bad_class_prior_of_a_calibrated_measure_is_refused(prior):
         bg.Calibrated(bg.Bolstered(class_prior=value)).error(Counted(), *sample())
 
 
-@pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
-@every_resampler
+@over_pairs("n_jobs", [0, 1.5, "2", True])
 def test_bad_number_of_jobs_is_refused(name, n_jobs):
     with refused(ValueError, "n_jobs must be a whole number other than 0, or None; got"):
         RESAMPLERS[name](n_jobs=n_jobs).error(Counted(), *sample())
@@ -463,8 +463,7 @@ def test_bad_random_state_is_refused(name, seed):
         RESAMPLERS[name](random_state=seed).error(Counted(), *sample())
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "seed"])
-@every_resampler
+@over_pairs("seed", [-1, 1.5, "seed"])
 def test_bad_random_state_is_refused_in_the_call(name, seed):
     with refused(ValueError, r"random_state must be .* Pass an int for reproducible results"):
         RESAMPLERS[name]().error(Counted(), *sample(), random_state=seed)

@@ -25,6 +25,20 @@ RULES = {"lda": LinearDiscriminantAnalysis(), "3nn": KNeighborsClassifier(3)}
 AT_MOST = {"n_resamples": 20, "repeats": 2}
 
 
+def other_name(name):
+    """Return whether a name differs by numbers or units only from another, which the same tests run over."""
+    return name.startswith("paper-") or name in ("bayesian-shared", "repeated-cv", "calibrated-nb-bolstered")
+
+
+def over(names):
+    """Parametrize by names of estimators; those of classes that have another name are long."""
+    long = pytest.mark.long
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=long if other_name(n) else ()) for n in names])
+
+
+mostly_linear = pytest.mark.parametrize("rule", ["lda", pytest.param("3nn", marks=pytest.mark.long)])
+
+
 @functools.cache
 def noise(seed):
     """Return 60 points with 2000 features of pure noise, half of them in each class."""
@@ -50,8 +64,8 @@ def small(name, **given):
     return bg.make_estimator(name, **fewer, **given)
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", MEASURES)
+@mostly_linear
+@over(MEASURES)
 def test_measure_is_fooled_by_features_selected_before(name, rule):
     """Mean over three samples below 0.32, where the truth is 0.5.
 
@@ -64,8 +78,8 @@ def test_measure_is_fooled_by_features_selected_before(name, rule):
     assert np.mean([error.value for error in errors]) < FAR_BELOW
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", RESAMPLERS)
+@mostly_linear
+@over(RESAMPLERS)
 def test_resampler_is_fooled_by_features_selected_before(name, rule):
     """Mean over three samples below 0.32, where the truth is 0.5.
 

@@ -136,6 +136,17 @@ BY_SAMPLING = ["bolstered-3nn-pp", "paper-bolstered-3nn-pp"]
 N_DRAWS = 1_000_000
 
 
+def other_name(name):
+    """Return whether a name differs by numbers or units only from another, which the same tests run over."""
+    return name.startswith("paper-") or name in ("bayesian-shared", "repeated-cv", "calibrated-nb-bolstered")
+
+
+def over(names):
+    """Parametrize by names of estimators; those of classes that have another name are long."""
+    long = pytest.mark.long
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=long if other_name(n) else ()) for n in names])
+
+
 @pytest.mark.parametrize("name", [n for n in MEASURES if n not in BY_SAMPLING and not make_estimator(n).has_draws])
 def test_registered_measure_is_exact_for_a_linear_classifier(name):
     X, y = sample()
@@ -144,7 +155,7 @@ def test_registered_measure_is_exact_for_a_linear_classifier(name):
 
 
 @pytest.mark.parametrize("rule", [LogisticRegression(), DecisionTreeClassifier(max_depth=2)], ids=["logistic", "tree"])
-@pytest.mark.parametrize("name", WITH_A_LAW)
+@over(WITH_A_LAW)
 def test_error_is_the_share_of_a_million_draws_from_the_measure_itself(name, rule):
     """One comparison at 4.5 combined s.e. for each measure and rule, 26 in all: a false alarm in 2e-4 of seeds.
 
@@ -194,8 +205,8 @@ def error_in(unit, name):
     return make_estimator(name, random_state=0).fit(unit * X, y).error(classifier).value
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e-5, 1e-3, 1e5])
-@pytest.mark.parametrize("name", WITH_A_LAW)
+@pytest.mark.parametrize("unit", [1e-9, *(pytest.param(u, marks=pytest.mark.long) for u in (1e-5, 1e-3)), 1e5])
+@over(WITH_A_LAW)
 def test_common_unit_of_all_features_does_not_change_the_error(name, unit):
     """The seed is the same, so only rounding at ties and boundaries may differ."""
     assert error_in(unit, name) == pytest.approx(error_in(1.0, name), abs=2e-3)

@@ -1,4 +1,7 @@
-"""Studies on a real Dask cluster of two worker processes: the same numbers, the same files, and nothing left behind."""
+"""Studies on a real Dask cluster of two worker processes: the same numbers, the same files, and nothing left behind.
+
+`make test` runs one study there, and `make test-long` the rest.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +104,7 @@ def is_idle(client):
     return False
 
 
+@pytest.mark.long
 def test_a_cluster_gives_the_same_numbers_as_one_process(client, reference):
     assert numbers(study().run(client=client)).identical(reference)
 
@@ -110,6 +114,7 @@ def test_a_cluster_with_a_folder_gives_the_same_numbers(client, reference, tmp_p
     assert len(parts(tmp_path)) == 18
 
 
+@pytest.mark.long
 def test_a_cluster_computes_nothing_that_is_in_the_folder(client, tmp_path):
     study().run(tmp_path, n_jobs=1)
     before = parts(tmp_path)
@@ -117,11 +122,13 @@ def test_a_cluster_computes_nothing_that_is_in_the_folder(client, tmp_path):
     assert parts(tmp_path) == before
 
 
+@pytest.mark.long
 def test_a_study_begun_on_one_machine_is_ended_on_a_cluster(client, reference, tmp_path):
     study(repetitions=1, estimators=["resub"]).run(tmp_path, n_jobs=1)
     assert numbers(study().run(tmp_path, client=client)).identical(reference)
 
 
+@pytest.mark.long
 def test_a_study_begun_on_a_cluster_is_ended_on_one_machine(client, reference, tmp_path):
     study(sample_sizes=[16], rules={"LDA": LDA}).run(tmp_path, client=client)
     before = parts(tmp_path)
@@ -129,6 +136,7 @@ def test_a_study_begun_on_a_cluster_is_ended_on_one_machine(client, reference, t
     assert before.items() <= parts(tmp_path).items()
 
 
+@pytest.mark.long
 def test_failures_and_warnings_on_a_cluster_are_those_of_one_process(client):
     made = study(rules={"LDA": LDA, "bad": Failing()})
     there, here = made.run(client=client), made.run(n_jobs=1)
@@ -145,15 +153,18 @@ def test_failures_and_warnings_on_a_cluster_are_those_of_one_process(client):
     assert numbers(there).identical(numbers(here))
 
 
+@pytest.mark.long
 def test_a_task_on_a_worker_runs_with_one_thread_in_every_library(client):
     assert study(rules={"LDA": OneThread()}).run(client=client).failures().empty
 
 
+@pytest.mark.long
 def test_a_study_leaves_nothing_on_the_cluster(client):
     study(repetitions=1).run(client=client)
     assert is_idle(client)
 
 
+@pytest.mark.long
 def test_two_studies_on_a_cluster_do_not_mix(client, reference):
     """Tasks of both have the same rules, sizes and repetitions."""
     other = numbers(study(seed=2, repetitions=1).run(client=client))
@@ -161,6 +172,7 @@ def test_two_studies_on_a_cluster_do_not_mix(client, reference):
     assert other.identical(numbers(study(seed=2, repetitions=1).run(n_jobs=1)))
 
 
+@pytest.mark.long
 def test_an_interrupt_keeps_what_is_done_and_frees_the_cluster(client, tmp_path, monkeypatch):
     made = study(rules={"slow": Slow()}, estimators=["resub"], repetitions=5)
     write, written = bg.studies.store.RunFolder.write, []
@@ -182,6 +194,7 @@ def test_an_interrupt_keeps_what_is_done_and_frees_the_cluster(client, tmp_path,
     assert numbers(made.run(tmp_path, client=client)).identical(numbers(made.run(n_jobs=1)))
 
 
+@pytest.mark.long
 def test_a_full_disk_keeps_what_is_written_and_frees_the_cluster(client, tmp_path, monkeypatch):
     made = study(rules={"slow": Slow()}, estimators=["resub"])
     write, written = Path.write_text, []
@@ -210,18 +223,21 @@ def crowded():
         yield made
 
 
+@pytest.mark.long
 def test_workers_of_several_threads_give_the_same_numbers_with_a_warning(crowded, reference):
     with pytest.warns(UserWarning, match=r"1 of 1 workers have several threads.*threads_per_worker=1"):
         found = numbers(study().run(client=crowded))
     assert found.identical(reference)
 
 
+@pytest.mark.long
 def test_the_warning_of_several_threads_points_at_the_call_of_run(crowded):
     with pytest.warns(UserWarning, match="workers have several threads") as caught:
         study(repetitions=1).run(client=crowded)
     assert [one.filename for one in caught] == [__file__]
 
 
+@pytest.mark.long
 def test_a_client_that_is_closed_is_refused_before_any_work(crowded, tmp_path):
     crowded.close()
     with pytest.raises((RuntimeError, ValueError), match=r"[Cc]lient"):
@@ -229,12 +245,14 @@ def test_a_client_that_is_closed_is_refused_before_any_work(crowded, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.long
 def test_n_jobs_and_a_client_together_are_refused(client, tmp_path):
     with pytest.raises(ValueError, match=r"give n_jobs or client, not both: a cluster has its own number of workers"):
         study().run(tmp_path / "run", client=client, n_jobs=2)
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.long
 def test_a_cluster_that_stays_without_workers_is_a_clear_error(monkeypatch):
     monkeypatch.setattr(engines, "_MOST_WAITED", 0.5)
     monkeypatch.setattr(engines, "_LOOK_EVERY", 0.1)
@@ -246,6 +264,7 @@ def test_a_cluster_that_stays_without_workers_is_a_clear_error(monkeypatch):
         study().run(client=nobody, progress=False)
 
 
+@pytest.mark.long
 def test_workers_that_come_later_are_waited_for(monkeypatch, reference):
     monkeypatch.setattr(engines, "_LOOK_EVERY", 0.1)
     with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster, Client(cluster) as early:

@@ -36,7 +36,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 import bayes_gresub as bg
-from bayes_gresub.studies.fingerprint import plain
+from bayes_gresub.studies.identity import plain
 
 def with_inner(X):
     return np.array([(lambda v: v + 1)(row) for row in X])

@@ -286,7 +286,9 @@ def test_a_task_runs_with_one_thread_in_every_library():
     assert results.failures().empty
 
 
-def test_a_task_in_another_process_runs_with_one_thread_in_every_library():
+def test_a_task_in_another_process_runs_with_one_thread_in_every_library(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "2")
     assert study(rules={"LDA": OneThread()}).run(n_jobs=2).failures().empty
 
 
