@@ -3,11 +3,45 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+_PARTS = ("kernel", "posterior", "model")
+"""Parameters that are shown without their names."""
+
+_UNSHOWN = ("random_state", "n_jobs")
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """An estimator as `Name(part, changed=value)`, which is written out only when it is read.
+
+    Attributes
+    ----------
+    kind : type
+    parameters : mapping
+        Those of its constructor; a part that was left to the estimator may be given as its type.
+    suffix : str
+    """
+
+    kind: Any
+    parameters: Mapping[str, Any]
+    suffix: str = ""
+
+    def __str__(self) -> str:
+        shown = []
+        for name, default in _defaults(self.kind).items():
+            value = self.parameters[name]
+            if name in _UNSHOWN or value is default or _same(value, default):
+                continue
+            text = _shown(value)
+            shown.append(text if name in _PARTS else f"{name}={text}")
+        return f"{self.kind.__name__}({', '.join(shown)}){self.suffix}"
 
 
 def describe(estimator: Any, **parts: Any) -> str:
@@ -19,20 +53,18 @@ def describe(estimator: Any, **parts: Any) -> str:
     >>> describe(KNeighborsClassifier(3, weights="distance"))
     "KNeighborsClassifier(n_neighbors=3, weights='distance')"
     """
-    shown = []
     kind: Any = type(estimator)
-    for name, default in _defaults(kind).items():
-        value = parts.get(name, getattr(estimator, name))
-        if name in ("random_state", "n_jobs") or (value is default) or _same(value, default):
-            continue
-        if isinstance(value, BaseEstimator):
-            shown.append(describe(value) if name in parts else f"{name}={describe(value)}")
-        elif isinstance(value, np.ndarray | list | tuple | dict):
-            is_short = len(value) <= 5 and not isinstance(value, np.ndarray)
-            shown.append(f"{name}={value!r}" if is_short else f"{name}=<{len(value)} values>")
-        else:
-            shown.append(f"{name}={value!r}")
-    return f"{type(estimator).__name__}({', '.join(shown)})"
+    return str(Description(kind, {name: getattr(estimator, name) for name in _defaults(kind)} | parts))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, type):
+        return f"{value.__name__}()"
+    if isinstance(value, BaseEstimator):
+        return describe(value)
+    if isinstance(value, np.ndarray) or (isinstance(value, list | tuple | dict) and len(value) > 5):
+        return f"<{len(value)} values>"
+    return repr(value)
 
 
 def name_of(classifier: Any) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
+
+from bayes_gresub.data.description import Description
 
 
 @dataclass(frozen=True)
@@ -12,8 +14,8 @@ class Computation:
 
     Attributes
     ----------
-    estimator : str
-        The measure or resampler with its parts.
+    estimator : str or Description
+        The measure or resampler with its parts; `str(estimator)` is in words.
     method : str
         The integration method in words.
     exact : bool
@@ -29,7 +31,7 @@ class Computation:
         Times that the rule was trained; 0 for a measure.
     """
 
-    estimator: str
+    estimator: str | Description
     method: str
     exact: bool
     space: str
@@ -40,7 +42,7 @@ class Computation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain Python objects."""
-        return asdict(self)
+        return asdict(replace(self, estimator=str(self.estimator)))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

@@ -72,6 +72,7 @@ class Kernel(BaseEstimator, ABC):
         self.classes_ = classes
         self.n_samples_ = len(features)
         units, self.feature_scale_ = standardized(features, codes, self.standardize)
+        self.space_ = SPACES[self.standardize]
         self.width_std_error_ = np.zeros(len(classes))
         given = None if self.width is None else self._given_width(features.shape[1])
         if given is None and np.bincount(codes, minlength=len(classes)).min() < 2 and not self.has_shape:
@@ -82,11 +83,6 @@ class Kernel(BaseEstimator, ABC):
         if given is None and not self.widths_.all():
             self._warn_of_no_width(units, codes)
         return self
-
-    @property
-    def space(self) -> str:
-        """Return in words the space that widths are measured in."""
-        return SPACES[self.standardize]
 
     def is_per_point(self, n: int, n_classes: int) -> bool:
         """Return whether widths were given per point of a sample of n, not per class."""

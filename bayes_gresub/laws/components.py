@@ -151,8 +151,8 @@ class Components:
     --------
     >>> import numpy as np
     >>> laws = Components(np.zeros((3, 2)), np.array([0.5, 2.0]), np.array([0, 1, 1]))
-    >>> laws.deviation_along(np.array([3.0, 4.0])).tolist()
-    [2.5, 10.0, 10.0]
+    >>> laws.in_standard_space(np.array([3.0, 4.0])).tolist()
+    [[1.5, 2.0], [6.0, 8.0]]
     """
 
     centers: Floats
@@ -198,14 +198,6 @@ class Components:
         if self.spread.ndim == 1:
             return self.spread[:, None] * direction
         return self.spread * direction if self.spread.ndim == 2 else np.einsum("gdp,d->gp", self.spread, direction)
-
-    def deviation_along(self, direction: Floats) -> Floats:
-        """Return |T_i' a|, the scale of a'x under each component, shape (k,)."""
-        in_groups = self.in_standard_space(direction)
-        # Relative to the largest coordinate: squares of very large or small numbers leave the range of floats.
-        size = np.maximum(np.abs(in_groups).max(axis=1), np.finfo(float).tiny)
-        scaled = in_groups / size[:, None]
-        return (size * np.sqrt(np.einsum("gp,gp->g", scaled, scaled)))[self.group]
 
     def feature_deviations(self) -> Floats:
         """Return the scale of each coordinate per group, shape (g, d)."""

@@ -66,14 +66,18 @@ class HalfSpace:
         [[[0.1587, 0.8413]]]
         """
         score = self.scores(components.centers)
-        across = np.multiply.outer(np.asarray(scales, dtype=float), components.deviation_along(self.normal))
+        along = components.in_standard_space(self.normal)
+        # Relative to the largest coordinate: squares of very large or small numbers leave the range of floats.
+        size = np.maximum(np.abs(along).max(axis=1), np.finfo(float).tiny)
+        deviation = size * np.sqrt(np.einsum("gp,gp->g", along / size[:, None], along / size[:, None]))
+        across = np.multiply.outer(np.asarray(scales, dtype=float), deviation[components.group])
         # Rounding of the centre's own score is no distance to the boundary.
         flat = across == 0
         with np.errstate(over="ignore"):
             ratio = np.divide(score, across, out=np.zeros_like(across), where=~flat)
         result = np.empty((*across.shape, 2))
-        result[..., 0] = components.law.marginal_cdf(-ratio, components.dim)
-        result[..., 1] = components.law.marginal_cdf(ratio, components.dim)
+        result[..., 0] = components.law.marginal_cdf(-ratio, along.shape[1])
+        result[..., 1] = components.law.marginal_cdf(ratio, along.shape[1])
         if flat.any():
             side = np.broadcast_to(score > 0, across.shape)[flat]
             result[flat] = np.stack([~side, side], axis=-1)

@@ -11,7 +11,6 @@ from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed
 from bayes_gresub.kernels import Kernel, SphericalGaussian
-from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.law import Law
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.region import Region
@@ -24,11 +23,6 @@ class KernelMeasure(Measure):
     bounds: Any
     moves_points = True
     least_per_class = 2
-
-    def _kernels(self, at: Sample) -> Components:
-        """Return the kernels about points, clipped to the bounds."""
-        components = self.kernel_.components(at.features, at.codes, at is self._sample)
-        return components if self.bounds is None else replace(components, bounds=self._limits(at.features))
 
     def _limits(self, features: Floats) -> tuple[Floats, Floats]:
         """Return the least and greatest value of each feature, within which the features must lie."""
@@ -134,7 +128,9 @@ class Bolstered(KernelMeasure):
     def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
         """Return kernels about the points, with their labels; semi-bolstering needs the region."""
         at = self.training_sample if at is None else at
-        components = self._kernels(at)
+        components = self.kernel_.components(at.features, at.codes, at is self._sample)
+        if self.bounds is not None:
+            components = replace(components, bounds=self._limits(at.features))
         if self.semi:
             if region is None:
                 raise ValueError(

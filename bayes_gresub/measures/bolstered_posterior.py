@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,4 +104,7 @@ class BolsteredPosterior(KernelMeasure):
             probabilities = self.posterior_.sampled_proba(self._restored(points), trained_on)
             return over_classes(probabilities, self.posterior_, training.classes)
 
-        return Law(self._kernels(at), at.weights, labels, self._prior)
+        components = self.kernel_.components(at.features, at.codes, are_training)
+        if self.bounds is not None:
+            components = replace(components, bounds=self._limits(at.features))
+        return Law(components, at.weights, labels, self._prior)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayes_gresub.data.arrays import Floats, Labels
-from bayes_gresub.data.description import describe
+from bayes_gresub.data.description import Description
 from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import DRAWS, Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_settings, check_whole
@@ -119,6 +119,8 @@ class Measure(BaseEstimator, ABC):
     def _remember(self, sample: Sample) -> None:
         self._sample = sample
         self._prior = None if self.class_prior is None else read_class_prior(self.class_prior, sample.classes)
+        parts = [vars(self)[name] for name in ("kernel_", "posterior_") if hasattr(vars(self).get(name), "space_")]
+        self.space_ = "; ".join(dict.fromkeys(part.space_ for part in parts)) or NO_SPACE
         self.classes_ = sample.classes
         self.n_features_in_ = sample.features.shape[1]
 
@@ -322,16 +324,18 @@ class Measure(BaseEstimator, ABC):
         all_kept = len(at.rows) == at.n_given
         known = self.sampling == "mixture" or self.class_prior is not None
         why_none = TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()
-        parts = {name: getattr(self, f"{name}_") for name in ("kernel", "posterior") if hasattr(self, f"{name}_")}
-        name = describe(self, **parts)
+        parameters = {name: value for name, value in vars(self).items() if name[0] != "_" and name[-1] != "_"}
+        for part in ("kernel", "posterior"):
+            if part in parameters and parameters[part] is None:
+                parameters[part] = type(getattr(self, f"{part}_"))
         return ErrorEstimate(
             classes=region.classes,
             estimand=ThisClassifier(),
             computation=Computation(
-                estimator=name if scale == 1 else f"{name} with widths times {scale:g}",
+                estimator=Description(type(self), parameters, "" if scale == 1 else f" with widths times {scale:g}"),
                 method=mass.method,
                 exact=mass.exact,
-                space=self.space,
+                space=self.space_,
                 n_predicted=len(at.features) + mass.n_predicted,
                 n_replicates=len(outcome.values),
                 seconds=seconds,
@@ -347,12 +351,6 @@ class Measure(BaseEstimator, ABC):
     def _posterior_draws(self, region: Region, seed: np.random.SeedSequence) -> PosteriorDraws | None:
         """Return posterior draws of the confusion mass at the training points, where the measure has them."""
         return None
-
-    @property
-    def space(self) -> str:
-        """Return in words the space that widths and neighbours are measured in."""
-        parts = [getattr(self, name) for name in ("kernel_", "posterior_") if hasattr(self, name)]
-        return "; ".join(dict.fromkeys(part.space for part in parts)) or NO_SPACE
 
     def _law_for(self, classifier: Any, seed: np.random.SeedSequence) -> Law:
         """Return the law at the training points; a classifier is needed where it depends on one."""

@@ -132,7 +132,7 @@ class ProductForm(Measure):
                 estimator=describe(self, kernel=self.kernel_, posterior=self.posterior_),
                 method=mass.method,
                 exact=mass.exact,
-                space=self.space,
+                space=self.space_,
                 n_predicted=len(at.features) + mass.n_predicted,
                 n_replicates=len(products),
                 seconds=perf_counter() - started,

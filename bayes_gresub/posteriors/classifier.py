@@ -101,7 +101,7 @@ class ClassifierPosterior(Posterior):
         return self
 
     @property
-    def space(self) -> str:
+    def space_(self) -> str:
         """Return in words where the probabilities come from."""
         check_is_fitted(self)
         name = type(self.estimator.estimator if self._frozen else self.estimator).__name__

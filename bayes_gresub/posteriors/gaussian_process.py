@@ -302,7 +302,7 @@ class GaussianProcess(Posterior):
         return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
     @property
-    def space(self) -> str:
+    def space_(self) -> str:
         """Return in words the space that distances are measured in."""
         return "features divided by their standard deviation"
 

@@ -76,7 +76,7 @@ class KNN(Posterior):
         return self
 
     @property
-    def space(self) -> str:
+    def space_(self) -> str:
         """Return in words the space that distances are measured in."""
         return SPACES[self.standardize]
 

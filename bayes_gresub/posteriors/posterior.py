@@ -53,7 +53,7 @@ class Posterior(ClassifierMixin, BaseEstimator, ABC):
         return None
 
     @property
-    def space(self) -> str:
+    def space_(self) -> str:
         """Return in words the space that the posterior works in."""
         return "features as given"
 

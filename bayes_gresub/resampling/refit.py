@@ -123,4 +123,4 @@ class Problem:
         self, measure: Measure, classifier: Any, points: Ints, at: Sample, seed: np.random.SeedSequence
     ) -> Judgement:
         (mass,), region = measure.confusions(classifier, at, seed, in_part=True)
-        return Judgement(points, mass, region.classes, measure.space)
+        return Judgement(points, mass, region.classes, measure.space_)

@@ -58,7 +58,7 @@ def components_of(kernel, X, y):
 def deviations(kernel, X, y):
     """Return the scale of every coordinate under every component, shape (n, d)."""
     components = components_of(kernel, X, y)
-    return np.stack([components.deviation_along(axis) for axis in np.eye(X.shape[1])], axis=1)
+    return components.feature_deviations()[components.group]
 
 
 def covariances(kernel, X, y):
