@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,7 +17,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
 from bayes_gresub.data.sample import read_sample
-from bayes_gresub.laws.confusion import ProductMasses
 from bayes_gresub.resampling.refit import Problem
 from bayes_gresub.resampling.splits import Split
 from bayes_gresub.resampling.zero_bootstrap import influence, zero_estimate
@@ -539,17 +537,6 @@ def test_standard_error_is_the_spread_of_the_value_over_seeds(kind, over_seeds):
     spread = values.std(ddof=1)
     noise = math.hypot(spread / math.sqrt(2 * (N_SEEDS - 1)), claimed.std(ddof=1) / math.sqrt(N_SEEDS))
     assert abs(spread - math.sqrt(np.mean(claimed**2))) < 4.5 * noise
-
-
-def test_replicates_do_not_need_a_confusion():
-    """The product form of a measure has errors alone; handed the errors of a plain measure, it must spread like it."""
-    X, y = overlapping()
-    problem = Problem(NearestMean(), read_sample(X, y), None, bg.Empirical(), np.random.SeedSequence(0))
-    plain = [problem.judge(0, Split(rows, left_out(rows, 20))) for rows in resamples(20, 15)]
-    products = [replace(one, masses=ProductMasses(one.contributions[None], one.masses.law)) for one in plain]
-    weights = np.full(20, 1 / 20)
-    expected = zero_estimate(plain, weights).values
-    np.testing.assert_allclose(zero_estimate(products, weights).values, expected, rtol=0, atol=1e-12)
 
 
 def enumerated(X, y, rule):
