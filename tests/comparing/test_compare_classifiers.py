@@ -589,7 +589,10 @@ class Drawn(Measure):
     def expectation(self, loss, *, classifier=None, random_state=None):
         return MeasuredValue(0.0, 0.0)
 
-    def _learn(self, sample, weighted, seed):
+    def law(self, at=None, region=None):
+        raise AssertionError("its draws are all that is known of it")
+
+    def _fit(self, sample, seed):
         pass
 
 

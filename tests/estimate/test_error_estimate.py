@@ -13,7 +13,7 @@ from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.estimands import ThisClassifier
 from bayes_gresub.estimate.intervals import Interval, NoInterval
 from bayes_gresub.estimate.posterior_draws import PosteriorDraws
-from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, ProductForm, TrainedOnThesePoints
+from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, NotAdditive, TrainedOnThesePoints
 
 THIS_CLASSIFIER = ThisClassifier()
 NO_PRIOR = Missing(value=ClassProbabilitiesUnknown())
@@ -53,7 +53,7 @@ def product_form():
         computation=EXACT,
         replicate_values=np.array([0.05]),
         interval_method=NoInterval(TrainedOnThesePoints()),
-        missing=Missing(confusion=ProductForm()),
+        missing=Missing(confusion=NotAdditive()),
     )
 
 
@@ -281,7 +281,7 @@ class TestProductForm:
         ids=["confusion", "per_class", "sensitivity", "balanced_error", "majority_class_error", "cost", "class_prior"],
     )
     def test_questions_to_the_confusion_mass_are_refused_with_the_reason(self, question):
-        with pytest.raises(ValueError, match="Use form='integrated'"):
+        with pytest.raises(ValueError, match="Use BolsteredPosterior"):
             question(product_form())
 
     def test_it_has_a_value(self):

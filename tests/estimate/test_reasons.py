@@ -14,7 +14,7 @@ from bayes_gresub.cli import console
 from bayes_gresub.cli.report import print_answer
 from bayes_gresub.cli.tables import Table, read_table
 from bayes_gresub.estimate import estimands, reasons
-from bayes_gresub.estimate.reasons import Missing, ProductForm, TooFewResamples, TrainedOnThesePoints, Unfinished
+from bayes_gresub.estimate.reasons import Missing, NotAdditive, TooFewResamples, TrainedOnThesePoints, Unfinished
 from bayes_gresub.estimate.worded import Worded
 
 ROOT = Path(bg.__file__).parent
@@ -77,7 +77,7 @@ def test_units_are_named():
 
 
 def test_missing_survives_a_dictionary():
-    missing = Missing(std_error=Unfinished(30, 200), confusion=ProductForm())
+    missing = Missing(std_error=Unfinished(30, 200), confusion=NotAdditive())
     assert Missing.from_dict(missing.to_dict()) == missing
 
 

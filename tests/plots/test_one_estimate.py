@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
 import bayes_gresub as bg
-from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, ProductForm
+from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, NotAdditive
 from bayes_gresub.plots import plot_estimate, plot_estimates
 
 
@@ -144,7 +144,7 @@ def test_no_confusion_leaves_the_overall_row_only():
 def test_neither_confusion_nor_class_probabilities_raises():
     with pytest.raises(ValueError, match="no error to draw: the class probabilities are unknown"):
         replace(
-            sampled(), missing=Missing(ClassProbabilitiesUnknown(), None, ProductForm()), replicate_confusions=None
+            sampled(), missing=Missing(ClassProbabilitiesUnknown(), None, NotAdditive()), replicate_confusions=None
         ).plot()
 
 
