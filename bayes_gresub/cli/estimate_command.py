@@ -72,7 +72,7 @@ def estimate(
         raise ValueError("--model brings its own classifier and preparation. Leave --classifier and --prepare out.")
     from bayes_gresub.cli.estimator_choice import check_draws, check_folds, default_estimators
     from bayes_gresub.cli.tables import read_table
-    from bayes_gresub.comparing.resolve import read_estimators
+    from bayes_gresub.comparing.compare import read_estimators
     from bayes_gresub.data.validation import check_settings
 
     named = None if estimators is None else _estimators(estimators)
@@ -110,7 +110,7 @@ def estimate(
 def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed: int) -> tuple[Comparison, list[str]]:
     """Return the comparison and what libraries warned of; an interrupt prints the rows that are done."""
     from bayes_gresub.comparing import compare
-    from bayes_gresub.comparing.resolve import read_estimators
+    from bayes_gresub.comparing.compare import read_estimators
     from bayes_gresub.resampling import Interrupted
 
     n_estimators = len(read_estimators(names))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.cli.tables import Table
-from bayes_gresub.comparing.resolve import read_estimators
+from bayes_gresub.comparing.compare import read_estimators
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.registry import estimators as registered
 from bayes_gresub.resampling import CrossValidation

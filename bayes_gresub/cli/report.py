@@ -72,7 +72,7 @@ def as_json(comparison: Comparison, table: Table, settings: dict[str, Any], warn
         "bayes_gresub": __version__,
         "settings": settings,
         "data": data,
-        "classifier": comparison.subject,
+        "classifier": str(comparison.subject),
         "level": comparison.level,
         "rows": [_row_as_dict(row, comparison.level) for row in comparison.rows],
         "notes": [*comparison.preparation, *comparison.notes],

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
-from bayes_gresub.comparing.comparison import INVISIBLE_CHOICES, Comparison, Row
+from bayes_gresub.comparing.comparison import INVISIBLE_CHOICES, Comparison, Row, Subject
 from bayes_gresub.comparing.prepared_columns import View, behind_preparation, describe_preparation, needs_numbers
-from bayes_gresub.comparing.resolve import prepared, read_estimators
-from bayes_gresub.data.description import name_of
+from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import RULES, Seed, child, seed_sequence
+from bayes_gresub.data.validation import check_level
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.estimate.intervals import check_level
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.training import check_rule, is_fitted, read_for_rule, trained
+from bayes_gresub.registry import estimators as registered
+from bayes_gresub.registry import make_estimator
 from bayes_gresub.resampling import Bootstrap, Calibrated, Interrupted, Resampler, TestSet
 from bayes_gresub.resampling.splits import read_groups
 
@@ -90,15 +93,16 @@ def compare(
     seed = seed_sequence(random_state)
     # Rows of X as they were given; what an estimator cannot use is its row's message.
     sample = read_for_rule(classifier, X, y, sample_weight)
-    read_groups(groups, sample)
+    if groups is not None:
+        read_groups(groups, sample)
     chosen = {
         name: prepared(estimator, seed, n_jobs, progress) for name, estimator in read_estimators(estimators).items()
     }
-    test_set = _test_set(test, chosen)
+    test_set = None if test is None else _test_set(test, chosen)
     notes = [INVISIBLE_CHOICES, *_notes(chosen)]
     if test_set is not None:
         notes += _overlap(X, test_set)
-    subject = f"{name_of(classifier)} on {len(sample.codes)} points"
+    subject = Subject(classifier, len(sample.codes))
     rows: list[Row] = []
     preparation: tuple[str, ...] = ()
     total = len(chosen) + (test_set is not None)
@@ -108,9 +112,10 @@ def compare(
             judged = classifier
         else:
             judged = _trained_on_all(classifier, sample, sample_weight, seed)
-        task = Judged(classifier, judged, X, y, seed, sample_weight, groups)
-        if any(map(needs_numbers, [*chosen.values(), test_set])) and (behind := task.judge_behind_preparation()):
-            preparation = describe_preparation(chosen, behind.X.shape[1])
+        task = Judged(View(classifier, judged, X), y, seed, sample_weight, groups)
+        if not sample.format.is_numeric and any(map(needs_numbers, [*chosen.values(), test_set])):
+            task.behind = behind_preparation(task.whole)
+            preparation = () if task.behind is None else describe_preparation(chosen, task.behind.X.shape[1])
         for name, estimator in chosen.items():
             rows.append(task.row(name, estimator, chosen))
         if test_set is not None:
@@ -130,31 +135,20 @@ def _trained_on_all(rule: Any, sample: Sample, sample_weight: Any, seed: np.rand
     return trained(rule, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
 
 
+@dataclass(eq=False)
 class Judged:
-    """One classifier, the rule it comes from and its data; and the resamples that several rows share."""
+    """One classifier, the rule it comes from and its data; and the resamples that several rows share.
 
-    def __init__(
-        self,
-        rule: Any,
-        classifier: Any,
-        X: Any,
-        y: Any,
-        seed: np.random.SeedSequence,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> None:
-        self.whole = View(rule, classifier, X)
-        self.behind: View | None = None
-        self.y = y
-        self.sample_weight = sample_weight
-        self.groups = groups
-        self.seed = seed
-        self.shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = {}
+    `behind` are the steps that estimators judge which need numbers, where the first steps of a Pipeline make X numeric.
+    """
 
-    def judge_behind_preparation(self) -> View | None:
-        """Let estimators that need numbers judge the steps behind those that make X numeric; return these steps."""
-        self.behind = behind_preparation(self.whole)
-        return self.behind
+    whole: View
+    y: Any
+    seed: np.random.SeedSequence
+    sample_weight: Any = None
+    groups: Any = None
+    behind: View | None = None
+    shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = field(default_factory=dict)
 
     def row(self, name: str, estimator: Any, everyone: Mapping[str, Any]) -> Row:
         """Return the row of one of the estimators, `everyone` being all that are compared."""
@@ -174,7 +168,7 @@ class Judged:
 
     def _estimate(self, estimator: Any) -> tuple[ErrorEstimate, str]:
         """Return the estimate, and what a model warned of, which belongs to its row."""
-        view = self._view(estimator)
+        view = self.whole if self.behind is None else self._view(estimator)
         if isinstance(estimator, TestSet):
             seed = self.seed if estimator.random_state is None else None
             return estimator.with_points(view.prepared(estimator.X)).error(view.classifier, random_state=seed), ""
@@ -185,7 +179,8 @@ class Judged:
                 return fitted.error(view.classifier), " ".join(str(warning.message) for warning in caught)
         if isinstance(estimator, Measure):
             return estimator.fit(view.X, self.y, sample_weight=self.sample_weight).error(view.classifier), ""
-        return estimator.error(view.rule, view.X, self.y, **self._arguments(view)), ""
+        given = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
+        return estimator.error(view.rule, view.X, self.y, **given), ""
 
     def _bootstrap(self, estimator: Bootstrap, everyone: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
         """Return an estimate and the seconds of its resamples, which all kinds share that differ in nothing else."""
@@ -196,10 +191,11 @@ class Judged:
             kinds = [
                 other.kind for other in everyone.values() if isinstance(other, Bootstrap) and _sharing(other) == key
             ]
-            view = self._view(estimator)
+            view = self.whole if self.behind is None else self._view(estimator)
             outcome: dict[str, ErrorEstimate] | Exception
             try:
-                outcome = estimator.errors(view.rule, view.X, self.y, kinds, **self._arguments(view))
+                given = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
+                outcome = estimator.errors(view.rule, view.X, self.y, kinds, **given)
             except Exception as error:  # the other kinds would fail in the same fits
                 outcome = error
             self.shared[key] = outcome, perf_counter() - started
@@ -211,8 +207,50 @@ class Judged:
     def _view(self, estimator: Any) -> View:
         return self.behind if self.behind is not None and needs_numbers(estimator) else self.whole
 
-    def _arguments(self, view: View) -> dict[str, Any]:
-        return {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
+
+def read_estimators(estimators: Any, remedy: str = "A TestSet goes to test=.") -> dict[str, Any]:
+    """Return new estimators by name, from names, estimators, a dict of them, or the name of a kind."""
+    kinds = {"all": None, "measures": "measure", "resamplers": "resampler"}
+    if isinstance(estimators, str) and estimators == "main":
+        estimators = [entry.name for entry in registered() if entry.main]
+    elif isinstance(estimators, str) and estimators in kinds:
+        estimators = [entry.name for entry in registered(kinds[estimators])]
+    elif isinstance(estimators, str | Measure | Resampler):
+        estimators = [estimators]
+    if isinstance(estimators, Mapping):
+        pairs = [(str(name), entry) for name, entry in estimators.items()]
+    elif isinstance(estimators, Iterable):
+        pairs = [(entry if isinstance(entry, str) else _label(entry), entry) for entry in estimators]
+    else:
+        raise TypeError(f"estimators must be names, estimators or a dict of them; got {estimators!r}.")
+    chosen: dict[str, Any] = {}
+    for name, entry in pairs:
+        made = make_estimator(entry) if isinstance(entry, str) else entry
+        if isinstance(made, type) or not isinstance(made, Measure | Resampler):
+            raise TypeError(f"estimators must hold measures and resamplers or their names; got {_type(made)}. {remedy}")
+        if name in chosen:
+            raise ValueError(f"estimators must have different names; got {name!r} twice. Rename one, in a dict.")
+        chosen[name] = clone(made)
+    if not chosen:
+        raise ValueError("estimators must name at least one; got none.")
+    return chosen
+
+
+def _type(thing: Any) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
+
+
+def _label(estimator: Any) -> str:
+    return describe(estimator) if isinstance(estimator, Measure | Resampler) else type(estimator).__name__
+
+
+def prepared(estimator: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> Any:
+    """Return a clone that takes these where it was given none of its own."""
+    made = clone(estimator)
+    parameters = made.get_params(deep=False)
+    given = {"random_state": seed, **({"n_jobs": n_jobs, "progress": progress} if "progress" in parameters else {})}
+    unset = {name: value for name, value in given.items() if parameters[name] is None and value is not None}
+    return made.set_params(**unset)
 
 
 def _notes(chosen: Mapping[str, Any]) -> list[str]:
@@ -250,9 +288,7 @@ def _sharing(estimator: Bootstrap) -> str | None:
     return repr(sorted((name, repr(value)) for name, value in parameters.items() if name != "kind"))
 
 
-def _test_set(test: Any, chosen: Mapping[str, Any]) -> TestSet | None:
-    if test is None:
-        return None
+def _test_set(test: Any, chosen: Mapping[str, Any]) -> TestSet:
     if "test set" in chosen:
         raise ValueError(
             "estimators must have different names; got 'test set' twice, since test= is called that. Rename it."

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bayes_gresub.data.description import name_of
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.intervals import Interval
 from bayes_gresub.estimate.reasons import Reason
@@ -39,6 +40,17 @@ TITLES = {
 """Columns that a table of estimates can show, and what they are called."""
 
 _COLUMNS = ("name", "error", "interval", "std_error", "ms", "fits", "predicted")
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The classifier that is judged and the number of its training points, in words where they are printed."""
+
+    classifier: Any
+    n_points: int
+
+    def __str__(self) -> str:
+        return f"{name_of(self.classifier)} on {self.n_points} points"
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +133,7 @@ class Comparison:
     Attributes
     ----------
     rows : tuple of Row
-    subject : str
+    subject : Subject
         The classifier in words.
     notes : tuple of str
         What a reader must know.
@@ -132,7 +144,7 @@ class Comparison:
     """
 
     rows: tuple[Row, ...]
-    subject: str
+    subject: Subject
     notes: tuple[str, ...]
     level: float = 0.95
     preparation: tuple[str, ...] = ()
@@ -202,7 +214,7 @@ class Comparison:
         grouped = [*self._grouped("Estimand", "estimand"), *self._grouped("Why no interval", "no_interval")]
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in [*self._every_note, *grouped])
         return (
-            f"<p><b>Error of {html.escape(self.subject)}</b></p>"
+            f"<p><b>Error of {html.escape(str(self.subject))}</b></p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><ul>{notes}</ul>"
         )
 

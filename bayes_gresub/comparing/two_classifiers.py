@@ -11,6 +11,7 @@ from scipy import stats
 
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import Seed, seed_sequence
+from bayes_gresub.data.validation import check_level
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import (
     ErrorDifference,
@@ -19,7 +20,7 @@ from bayes_gresub.estimate.estimands import (
     MeanErrorMassDifference,
     RuleDifference,
 )
-from bayes_gresub.estimate.intervals import BinomialInterval, Interval, SampleInterval, bounded_mean, check_level
+from bayes_gresub.estimate.intervals import BinomialInterval, Interval, SampleInterval, bounded_mean
 from bayes_gresub.estimate.posterior_draws import PosteriorDraws, equal_tailed
 from bayes_gresub.estimate.reasons import LearnedFromTestPoints
 from bayes_gresub.estimate.text import aligned

@@ -21,6 +21,8 @@ class InputFormat:
     dtype: np.dtype[Any]
     feature_names: tuple[str, ...] | None = None
     given_dtype: np.dtype[Any] | None = None
+    is_numeric: bool = True
+    """Whether kernels and neighbours can use the points; rows of X as given may hold anything."""
 
     def unmoved(self) -> InputFormat:
         """Return the form for the points as they were given: integers stay integers where nothing moves them."""
@@ -50,10 +52,6 @@ class RowFormat(InputFormat):
     """
 
     given: Any = None
-
-    def unmoved(self) -> InputFormat:
-        """Return the same: nothing moves rows."""
-        return self
 
     def restore(self, flat: Floats, feature_names: tuple[str, ...] | None = None) -> Any:
         """Return these rows of X."""

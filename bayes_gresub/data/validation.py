@@ -68,3 +68,9 @@ def check_settings(**given: Any) -> None:
     semi = given.get("semi", False)
     if not isinstance(semi, bool | np.bool_):
         raise ValueError(f"semi must be True or False; got {semi!r}.")
+
+
+def check_level(level: float) -> None:
+    """Raise unless a level is a probability between 0 and 1."""
+    if not isinstance(level, int | float | np.number) or not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1; got {level!r}.")

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtri, rel_entr
 
 from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.validation import check_level
 from bayes_gresub.estimate.estimands import Estimand
 from bayes_gresub.estimate.reasons import OtherClassProbabilities, Reason
 
@@ -251,12 +252,6 @@ def bounded_mean(mean: float, effective_points: float, level: float) -> tuple[fl
     low = 0.0 if p <= first or beyond(first) <= 0 else float(brentq(beyond, first, p, xtol=1e-14))
     high = 1.0 if p >= last or beyond(last) <= 0 else float(brentq(beyond, p, last, xtol=1e-14))
     return low, high
-
-
-def check_level(level: float) -> None:
-    """Raise unless a level is a probability between 0 and 1."""
-    if not isinstance(level, int | float | np.number) or not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
 
 
 def _named_methods(kind: type[IntervalMethod]) -> list[type[IntervalMethod]]:

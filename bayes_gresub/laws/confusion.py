@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +46,7 @@ class Confusion(ABC):
     exact : bool
     n_predicted : int
         Points that were classified for it, beside the centres.
+    replicates : ndarray, whose first axes are independent replicates (one where exact) and components
     """
 
     weights: Floats
@@ -53,6 +54,7 @@ class Confusion(ABC):
     method: str
     exact: bool
     n_predicted: int
+    replicates: Floats
 
     @abstractmethod
     def reduced(self, weights: Floats | None = None) -> Outcome:
@@ -66,14 +68,15 @@ class Confusion(ABC):
         """Return the mean mass by prediction about each component, (k, c), where labels are certain; None elsewhere."""
         return None
 
-    @property
-    @abstractmethod
-    def n_replicates(self) -> int:
-        """Return the number of independent replicates; 1 where exact."""
-
-    @abstractmethod
-    def in_replicates(self, count: int) -> Confusion:
+    def in_replicates(self, count: int) -> Self:
         """Return the same masses as `count` replicates: means of blocks of them, or one repeated."""
+        have = len(self.replicates)
+        if have == 1:
+            return replace(self, replicates=np.broadcast_to(self.replicates, (count, *self.replicates.shape[1:])))
+        if have % count:
+            raise ValueError(f"{have} replicates cannot be averaged to {count}.")
+        blocks = self.replicates.reshape(count, have // count, *self.replicates.shape[1:])
+        return replace(self, replicates=blocks.mean(axis=1))
 
 
 def confusion(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints | None = None) -> Confusion:
@@ -309,13 +312,12 @@ class RegionConfusion(Confusion):
 
     Attributes
     ----------
-    regions : ndarray of shape (replicates, k, c)
+    replicates : ndarray of shape (replicates, k, c)
         Mass of each component in the region where the classifier predicts each class.
     labels : ndarray of shape (k, c)
         Law of the label of each component.
     """
 
-    regions: Floats
     labels: Floats
 
     def reduced(self, weights: Floats | None = None) -> Outcome:
@@ -323,39 +325,28 @@ class RegionConfusion(Confusion):
         weights, labels = self.weights if weights is None else weights, self.labels
         if self.class_prior is not None:
             weights, labels = reweighted(weights, labels, self.class_prior)
-        confusions = joint(self.regions, weights, labels)
-        contributions = (self.regions.mean(axis=0) * (1.0 - labels)).sum(axis=1)
+        confusions = joint(self.replicates, weights, labels)
+        contributions = (self.replicates.mean(axis=0) * (1.0 - labels)).sum(axis=1)
         return Outcome(error_mass(confusions), confusions, contributions, weights)
 
     def rows_about(self) -> Floats | None:
         """Return the mean mass of the regions, unless the law of a label is spread."""
-        return np.asarray(self.regions.mean(axis=0)) if (self.labels.max(axis=1) == 1).all() else None
+        return np.asarray(self.replicates.mean(axis=0)) if (self.labels.max(axis=1) == 1).all() else None
 
     def pairs_about(self) -> Floats:
         """Return law times mass."""
-        return np.asarray(self.labels[:, :, None] * self.regions.mean(axis=0)[:, None, :])
-
-    @property
-    def n_replicates(self) -> int:
-        """Return the number of replicates."""
-        return len(self.regions)
-
-    def in_replicates(self, count: int) -> RegionConfusion:
-        """Return the same masses as `count` replicates."""
-        return replace(self, regions=_blocks(self.regions, count))
+        return np.asarray(self.labels[:, :, None] * self.replicates.mean(axis=0)[:, None, :])
 
 
 @dataclass(frozen=True, eq=False)
 class PairConfusion(Confusion):
     """Where the label depends on the sampled point: mass of each (label, prediction), (replicates, k, c, c)."""
 
-    pairs: Floats
-
     def reduced(self, weights: Floats | None = None) -> Outcome:
         """Average; under a prior every pair is multiplied by what its label's class needs."""
         weights = self.weights if weights is None else weights
-        confusions = np.einsum("k,rkyj->ryj", weights, self.pairs)
-        about = self.pairs.mean(axis=0)
+        confusions = np.einsum("k,rkyj->ryj", weights, self.replicates)
+        about = self.replicates.mean(axis=0)
         if self.class_prior is not None:
             ratio = prior_ratio(self.class_prior, class_mass(confusions.mean(axis=0)))
             confusions = replicates_with_prior(confusions, self.class_prior)
@@ -367,16 +358,7 @@ class PairConfusion(Confusion):
 
     def pairs_about(self) -> Floats:
         """Return the mean over replicates."""
-        return np.asarray(self.pairs.mean(axis=0))
-
-    @property
-    def n_replicates(self) -> int:
-        """Return the number of replicates."""
-        return len(self.pairs)
-
-    def in_replicates(self, count: int) -> PairConfusion:
-        """Return the same masses as `count` replicates."""
-        return replace(self, pairs=_blocks(self.pairs, count))
+        return np.asarray(self.replicates.mean(axis=0))
 
 
 def reweighted(weights: Floats, law: Floats, prior: Floats) -> tuple[Floats, Floats]:
@@ -385,17 +367,6 @@ def reweighted(weights: Floats, law: Floats, prior: Floats) -> tuple[Floats, Flo
     weighted *= prior_ratio(prior, weighted.sum(axis=0))
     weights = weighted.sum(axis=1)
     return weights, np.divide(weighted, weights[:, None], out=law.copy(), where=weights[:, None] > 0)
-
-
-def _blocks(values: Floats, count: int) -> Floats:
-    have = len(values)
-    if have == count:
-        return values
-    if have == 1:
-        return np.broadcast_to(values, (count, *values.shape[1:]))
-    if have % count:
-        raise ValueError(f"{have} replicates cannot be averaged to {count}.")
-    return np.asarray(values.reshape(count, have // count, *values.shape[1:]).mean(axis=1))
 
 
 def joint(region_mass: Floats, weights: Floats, label_law: Floats) -> Floats:

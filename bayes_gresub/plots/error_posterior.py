@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.validation import check_level
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.estimate.intervals import check_level
 from bayes_gresub.estimate.posterior_draws import PosteriorDraws
 from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import FILLS, GREY

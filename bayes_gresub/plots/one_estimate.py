@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
+from bayes_gresub.data.validation import check_level
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.estimate.intervals import check_level
 from bayes_gresub.estimate.posterior_draws import equal_tailed
 from bayes_gresub.laws.confusion import class_errors, class_mass, replicates_with_prior
 from bayes_gresub.plots.frame import axes_or_new, legend_below, plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,11 @@ def trained(
     """
     model = clone(rule)
     if seed is not None and hasattr(model, "get_params"):
-        unset = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
+        unset = [
+            name
+            for name, value in model.get_params().items()
+            if value is None and name.split("__")[-1] == "random_state"
+        ]
         numbers = seed.generate_state(len(unset)) >> 1
         model.set_params(**{name: int(number) for name, number in zip(unset, numbers, strict=True)})
     if weights is None:
@@ -59,14 +64,17 @@ def read_for_rule(rule: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
     X must be numeric and finite, unless the rule prepares it itself: a Pipeline does, and so does an estimator that
     tells scikit-learn that it takes missing values, or sparse matrices.
     """
+    is_numeric = True
     try:
         read_features(X)
     except (TypeError, ValueError):
+        is_numeric = False
         if not hasattr(X, "__len__") and not hasattr(X, "shape"):
             raise
         if not _prepares(rule, sparse.issparse(X)):
             raise
-    return read_sample(X, y, sample_weight, as_rows=True)
+    sample = read_sample(X, y, sample_weight, as_rows=True)
+    return sample if is_numeric else replace(sample, format=replace(sample.format, is_numeric=False))
 
 
 def check_rule(rule: Any) -> None:
@@ -128,7 +136,3 @@ def _prepares(rule: Any, is_sparse: bool) -> bool:
         return False
     takes = get_tags(rule).input_tags
     return bool(takes.sparse if is_sparse else takes.allow_nan)
-
-
-def _is_seed(name: str) -> bool:
-    return name == "random_state" or name.endswith("__random_state")

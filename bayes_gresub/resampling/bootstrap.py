@@ -268,6 +268,8 @@ class _Judge:
             return self.problem.judge_apparent()
         judgement = self.problem.judge(number - self.n_before, split)
         # Resamples are the replicates here; those of the measure inside each are averaged.
+        if len(judgement.mass.replicates) == 1:
+            return judgement
         return replace(judgement, mass=judgement.mass.in_replicates(1))
 
     def __getstate__(self) -> dict[str, Any]:

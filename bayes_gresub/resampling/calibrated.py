@@ -15,7 +15,7 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample, read_class_prior
 from bayes_gresub.data.seeds import PARTS, Seed, child
-from bayes_gresub.data.validation import check_name, check_whole
+from bayes_gresub.data.validation import check_name, check_settings, check_whole
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.reasons import RandomKappa, Unfinished
 from bayes_gresub.measures import Empirical
@@ -147,7 +147,7 @@ class Calibrated(Resampler):
                 raise ValueError(f"{name} must be a number between {low} and {high}; got {value!r}.")
         if not isinstance(self.stratified, bool | np.bool_):
             raise ValueError(f"stratified must be True or False; got {self.stratified!r}.")
-        self._check_common()
+        check_settings(n_jobs=self.n_jobs, random_state=self.random_state, progress=self.progress)
 
     def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
         if self.measure.class_prior is not None:

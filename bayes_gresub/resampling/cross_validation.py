@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_gresub.data.arrays import Ints
+from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.seeds import SPLITS, Seed, child
 from bayes_gresub.data.validation import check_whole
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
@@ -16,10 +16,9 @@ from bayes_gresub.estimate.intervals import IntervalMethod, NestedInterval, NoIn
 from bayes_gresub.estimate.reasons import FoldsShareTraining, NoSpread, OnePartition
 from bayes_gresub.measures import Empirical
 from bayes_gresub.resampling.interruptible import Work
-from bayes_gresub.resampling.mean_over_splits import mean_over_splits
 from bayes_gresub.resampling.nested_interval import nested_interval, pair_splits
-from bayes_gresub.resampling.refit import Problem
-from bayes_gresub.resampling.resampler import Resampler, Run
+from bayes_gresub.resampling.refit import Judgement, Problem
+from bayes_gresub.resampling.resampler import Combined, Resampler, Run, same_classes
 from bayes_gresub.resampling.splits import Split, fold_splits
 
 
@@ -163,16 +162,16 @@ class CrossValidation(Resampler):
             run,
             combined,
             judgements,
-            estimand=rule_at(sizes, len(sample.codes)),
+            estimand=RuleTrainedOnParts(int(sizes.min()), int(sizes.max()), len(sample.codes)),
             exact=False,
             n_refits=len(run.work.results),
             method=f"mean over {len(judgements)} splits",
-            interval_method=self._interval_method(run),
+            interval_method=NoInterval(FoldsShareTraining()) if self.interval is None else self._interval_method(run),
             no_std_error=None if run.n_partitions > 1 else OnePartition(),
         )
 
     def _interval_method(self, run: Run) -> IntervalMethod:
-        if self.interval is None or not run.work.is_done:
+        if not run.work.is_done:
             return NoInterval(FoldsShareTraining())
         n = len(run.problem.sample.codes)
         pairs = list(run.work.results[len(run.splits) :])
@@ -180,6 +179,69 @@ class CrossValidation(Resampler):
         return NestedInterval(ClassifierTrainedOn(n), center, std_error) if std_error > 0 else NoInterval(NoSpread())
 
 
-def rule_at(sizes: Ints, n: int) -> RuleTrainedOnParts:
-    """Return what is estimated by training on so many of n points."""
-    return RuleTrainedOnParts(int(sizes.min()), int(sizes.max()), n)
+def mean_over_splits(judgements: list[Judgement], weights: Floats, n_repeats: int = 1) -> Combined:
+    r"""Return the mean over splits of the mass that each puts on the set of errors.
+
+    .. math:: \hat\varepsilon = \frac1R \sum_i \nu_i(\{\psi_i(x) \ne y\})
+
+    With weights w of the points, split i with n_i points held out has the mass
+
+    .. math:: \frac{1}{n_i}\sum_{j \in i} w_j
+
+    up to a common factor: 1/R where all weights are equal, and w_i for leave-one-out.
+
+    Parameters
+    ----------
+    judgements : list of Judgement
+        Of the splits of one partition after the other.
+    weights : ndarray of shape (n,)
+    n_repeats : int
+        Partitions, which become the replicates; with 1 the replicates are those of the measure's own sampling.
+    """
+    same_classes(judgements)
+    given = [weights[one.points] / len(one.points) for one in judgements]
+    total = sum(float(some.sum()) for some in given)
+    given = [some / total for some in given]
+    contributions, point_weights = np.zeros(len(weights)), np.zeros(len(weights))
+    for one, some in zip(judgements, given, strict=True):
+        contributions[one.points] += some * one.contributions
+        point_weights[one.points] += some
+    np.divide(contributions, point_weights, out=contributions, where=point_weights > 0)
+    values, confusions = _reduced(judgements, given)
+    if n_repeats > 1:
+        values, confusions = _by_repeat(judgements, given, n_repeats)
+    return Combined(values, confusions, contributions, point_weights)
+
+
+def _by_repeat(judgements: list[Judgement], weights: list[Floats], n_repeats: int) -> tuple[Floats, Floats]:
+    """Return one replicate per partition, each of mass 1, whose mean is the estimate.
+
+    Under unequal weights the masses of partitions differ a little; each is moved by that times the mean, the linear
+    part of the ratio, which leaves the mean as it is.
+    """
+    found, masses = [], []
+    for block in np.array_split(np.arange(len(judgements)), n_repeats):
+        some = [weights[i] * n_repeats for i in block]
+        found.append(_reduced([judgements[i] for i in block], some, averaged=True))
+        masses.append(sum(float(part.sum()) for part in some))
+    excess = np.array(masses) - np.mean(masses)
+    values = np.concatenate([values for values, _ in found])
+    values = values - excess * values.mean()
+    confusions = np.concatenate([part for _, part in found])
+    return values, confusions - excess[:, None, None] * confusions.mean(axis=0)
+
+
+def _reduced(judgements: list[Judgement], weights: list[Floats], averaged: bool = False) -> tuple[Floats, Floats]:
+    """Return the summed errors and confusions of some splits, per replicate of the measure or averaged over them."""
+    counts = [len(judgement.mass.replicates) for judgement in judgements]
+    count = min((number for number in counts if number > 1), default=1)
+    masses = [
+        judgement.mass if number == count else judgement.mass.in_replicates(count)
+        for judgement, number in zip(judgements, counts, strict=True)
+    ]
+    outcomes = [mass.reduced(some) for mass, some in zip(masses, weights, strict=True)]
+    values = np.sum([outcome.values for outcome in outcomes], axis=0)
+    confusions = np.sum([outcome.confusions for outcome in outcomes], axis=0)
+    if averaged:
+        values, confusions = values.mean(axis=0, keepdims=True), confusions.mean(axis=0, keepdims=True)
+    return values, confusions

@@ -10,11 +10,11 @@ import numpy as np
 from bayes_gresub.data.arrays import Ints
 from bayes_gresub.data.seeds import Seed
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
+from bayes_gresub.estimate.estimands import RuleTrainedOnParts
 from bayes_gresub.estimate.intervals import NoInterval
 from bayes_gresub.estimate.reasons import FitsShareNearlyAll
-from bayes_gresub.resampling.cross_validation import rule_at
+from bayes_gresub.resampling.cross_validation import mean_over_splits
 from bayes_gresub.resampling.interruptible import Work
-from bayes_gresub.resampling.mean_over_splits import mean_over_splits
 from bayes_gresub.resampling.refit import Problem
 from bayes_gresub.resampling.resampler import Resampler, Run
 from bayes_gresub.resampling.splits import Split, left_out_splits
@@ -81,7 +81,7 @@ class LeaveOneOut(Resampler):
             run,
             mean_over_splits(judgements, sample.weights),
             judgements,
-            estimand=rule_at(sizes, len(sample.codes)),
+            estimand=RuleTrainedOnParts(int(sizes.min()), int(sizes.max()), len(sample.codes)),
             exact=True,
             n_refits=len(judgements),
             method=f"mean over {len(judgements)} splits",

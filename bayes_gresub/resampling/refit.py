@@ -30,11 +30,6 @@ class Judgement:
     classes: Labels
     space: str
 
-    @property
-    def n_predicted(self) -> int:
-        """Return how many points were classified."""
-        return len(self.points) + self.mass.n_predicted
-
     @cached_property
     def contributions(self) -> Floats:
         """Return the error mass about each point held out."""
@@ -98,7 +93,7 @@ class Problem:
         return trained(
             self.rule,
             self.sample.restored(positions),
-            self.sample.labels[positions],
+            self.sample.classes[self.sample.codes[positions]],
             None if self.weight_total is None else self.sample.weights[positions] * self.weight_total,
             child(self.seed, RULES, *key),
         )

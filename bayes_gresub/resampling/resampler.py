@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.data.description import describe
+from bayes_gresub.data.description import Description
 from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.data.validation import check_settings
@@ -134,7 +134,9 @@ class Resampler(BaseEstimator, ABC):
         if classifier is not None:
             check_predict(classifier)
         measure = self._measure()
-        sample = read_for(rule, measure, X, y, sample_weight)
+        # Where only labels are needed, the rule gets the rows of X as they were given.
+        counts_points = isinstance(measure, Empirical)
+        sample = read_for_rule(rule, X, y, sample_weight) if counts_points else read_sample(X, y, sample_weight)
         if self.class_prior is not None:
             read_class_prior(self.class_prior, sample.classes)
         total = None
@@ -142,12 +144,13 @@ class Resampler(BaseEstimator, ABC):
             weight_argument(rule)
             total = float(np.sum(np.asarray(sample_weight, dtype=float)))
         seed = seed_sequence(self.random_state if random_state is None else random_state)
-        group_codes = read_groups(groups, sample)
+        group_codes = None if groups is None else read_groups(groups, sample)
         problem = Problem(rule, sample, total, measure, seed, classifier)
         self._check_problem(problem, group_codes)
         given = None if indices is None else given_splits(indices, sample, group_codes)
         run = replace(self._plan(problem, group_codes, given), groups_given=groups is not None)
-        check_parts(run.splits, sample, measure.least_per_class)
+        if measure.least_per_class > 1:
+            check_parts(run.splits, sample, measure.least_per_class)
         run.work.seconds = perf_counter() - started
         # Only now: a call that is refused leaves the last one's results.
         self._run = run
@@ -245,19 +248,22 @@ class Resampler(BaseEstimator, ABC):
             confusions = replicates_with_prior(confusions, self._prior_over(run, len(classes)))
             # Values that come with their confusions under the prior already keep their own spread.
             values = values if combined.has_prior else error_mass(confusions)
-        if not run.work.is_done:
+        if len(run.work.results) < len(run.work.tasks):
             no_std_error = Unfinished(len(run.work.results), len(run.work.tasks))
             interval_method, exact = NoInterval(no_std_error), False
         known = self.sampling == "mixture" or self.class_prior is not None
+        contributions, point_weights = (combined.contributions, combined.point_weights) if keep else (None, None)
+        if contributions is not None and point_weights is not None and len(sample.rows) < sample.n_given:
+            contributions, point_weights = sample.at_given_rows(contributions), sample.at_given_rows(point_weights)
         return ErrorEstimate(
             classes=classes,
             estimand=estimand,
             computation=Computation(
-                estimator=describe(self) if name is None else name,
+                estimator=Description(type(self), self.get_params(deep=False)) if name is None else name,
                 method=f"{method}; {judgements[0].mass.method}",
                 exact=exact and all(one.mass.exact for one in judgements),
                 space=judgements[0].space,
-                n_predicted=sum(one.n_predicted for one in judgements),
+                n_predicted=sum(len(one.points) + one.mass.n_predicted for one in judgements),
                 n_replicates=len(values),
                 seconds=run.work.seconds,
                 n_refits=n_refits,
@@ -265,8 +271,8 @@ class Resampler(BaseEstimator, ABC):
             replicate_values=values,
             interval_method=interval_method,
             replicate_confusions=None if no_confusion else confusions,
-            contributions=_at_rows(combined.contributions, sample) if keep else None,
-            point_weights=_at_rows(combined.point_weights, sample) if keep else None,
+            contributions=contributions,
+            point_weights=point_weights,
             missing=Missing(
                 value=None if known else ClassProbabilitiesUnknown(),
                 std_error=no_std_error,
@@ -286,7 +292,9 @@ class Resampler(BaseEstimator, ABC):
         return Empirical() if self.measure is None else self.measure
 
     def _check_parameters(self) -> None:
-        self._check_common()
+        check_settings(
+            sampling=self.sampling, n_jobs=self.n_jobs, random_state=self.random_state, progress=self.progress
+        )
         measure = self._measure()
         if isinstance(measure, type) or not isinstance(measure, Measure) or not measure.is_centred:
             raise TypeError(
@@ -301,29 +309,14 @@ class Resampler(BaseEstimator, ABC):
                 f"class_prior={measure.class_prior!r} there."
             )
 
-    def _check_common(self) -> None:
-        """Raise unless the parameters that every resampler has are right."""
-        check_settings(
-            sampling=self.sampling, n_jobs=self.n_jobs, random_state=self.random_state, progress=self.progress
-        )
-
     def _begun(self) -> Run:
         if not hasattr(self, "_run"):
             raise NotFittedError(f"this {type(self).__name__} has not been used; call error(rule, X, y) first.")
         return self._run
 
 
-def read_for(rule: Any, measure: Any, X: Any, y: Any, sample_weight: Any) -> Sample:
-    """Return the sample; where the measure asks for labels only, the rule gets the rows of X as they were given."""
-    if isinstance(measure, Empirical):
-        return read_for_rule(rule, X, y, sample_weight)
-    return read_sample(X, y, sample_weight)
-
-
 def check_parts(splits: list[Split], sample: Sample, least: int) -> None:
     """Raise where a measure with widths could not learn them from the points that a split trains on."""
-    if least < 2:
-        return
     for number, split in enumerate(splits):
         counts = np.bincount(sample.codes[np.unique(split.train)], minlength=len(sample.classes))
         if counts.min() < least:
@@ -343,12 +336,3 @@ def same_classes(judgements: list[Judgement]) -> None:
                 f"the classifiers of all splits must know the same classes besides those of y; got {first.tolist()!r} "
                 f"and {one.classes.tolist()!r}."
             )
-
-
-def _at_rows(values: Floats | None, sample: Sample) -> Floats | None:
-    """Return one value per row given, 0 at those of weight zero."""
-    if values is None:
-        return None
-    whole = np.zeros(sample.n_given)
-    whole[sample.rows] = values
-    return whole

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayes_gresub.comparing.resolve import read_estimators
+from bayes_gresub.comparing.compare import read_estimators
 from bayes_gresub.data.description import name_of
 from bayes_gresub.data.seeds import SAMPLES, child
-from bayes_gresub.data.validation import check_settings, check_whole
-from bayes_gresub.estimate.intervals import check_level
+from bayes_gresub.data.validation import check_level, check_settings, check_whole
 from bayes_gresub.populations import Population
 from bayes_gresub.populations.population import N_TEST, SyntheticPopulation
 from bayes_gresub.regions.training import check_rule

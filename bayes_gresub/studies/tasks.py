@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.comparing import Row
-from bayes_gresub.comparing.compare import Judged
-from bayes_gresub.comparing.resolve import prepared
+from bayes_gresub.comparing.compare import Judged, prepared
 from bayes_gresub.data.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, child
 from bayes_gresub.populations import Population, TrueError
 from bayes_gresub.populations.population import Truth

@@ -568,7 +568,7 @@ class Drawn(Measure):
         self.random_state = random_state
 
     def error(self, classifier, X=None, y=None, *, sample_weight=None, random_state=None):
-        rng = np.random.default_rng(self._seed(random_state))
+        rng = np.random.default_rng(seed_sequence(self.random_state if random_state is None else random_state))
         common = self.noise * rng.standard_normal(501)
         errors = classifier.error + common + classifier.own * rng.standard_normal(501)
         draws = np.array([[0.5 - errors / 2, errors / 2], [errors / 2, 0.5 - errors / 2]]).transpose(2, 0, 1)
@@ -590,7 +590,7 @@ class Drawn(Measure):
         return MeasuredValue(0.0, 0.0)
 
     def law(self, at=None, region=None):
-        raise AssertionError("its draws are all that is known of it")
+        raise AssertionError("a comparison looks at draws only")
 
     def _fit(self, sample, seed):
         pass
