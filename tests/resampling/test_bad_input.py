@@ -385,7 +385,6 @@ def test_measure_inside_a_resampler_must_have_no_prior_of_its_own(name, measure,
 BAD_PARTS = {
     "points": (bg.Bolstered(n_points=0), "n_points must be a whole number of at least 1; got 0"),
     "seed": (bg.Bolstered(random_state=-1), "random_state must be .* Pass an int"),
-    "form": (bg.BolsteredPosterior(form="sum"), "form must be 'integrated' or 'product'; got 'sum'"),
     "kernel": (bg.Bolstered("gauss"), r"kernel must be a Kernel such as SphericalGaussian\(\); got 'gauss'"),
     "scale": (bg.Bolstered(bg.SphericalGaussian(scale=-1)), "must be a finite number of at least 0; got -1"),
     "width": (bg.Bolstered(bg.SphericalGaussian(width=-1.0)), "width must be finite and not negative"),
