@@ -47,14 +47,15 @@ def test_naive_bayes_as_printed_counts_ties():
         ("semi-bolstered", "semi", True),
         ("paper-semi-bolstered", "semi", True),
         ("bolstered", "semi", False),
-        ("bolstered-3nn-pp", "form", "integrated"),
-        ("bolstered-3nn-pp-product", "form", "product"),
-        ("paper-bolstered-3nn-pp", "form", "integrated"),
-        ("paper-bolstered-3nn-pp-product", "form", "product"),
     ],
 )
 def test_name_decides_the_variant(name, parameter, value):
     assert bg.make_estimator(name).get_params()[parameter] == value
+
+
+def test_product_is_the_papers_form_and_nothing_else_is():
+    products = [name for name in NAMES if isinstance(bg.make_estimator(name), bg.paper.ProductForm)]
+    assert products == ["bolstered-3nn-pp-product", "paper-bolstered-3nn-pp-product"]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "3nn" in name])
