@@ -194,10 +194,10 @@ def _on_shared_folds(
         )
     folds = CrossValidation(**{**by.get_params(deep=False), "interval": None})
     seed = seed_sequence(random_state if by.random_state is None else by.random_state)
-    one = folds.error(first, X, y, groups=groups, random_state=seed)
+    first_estimate = folds.error(first, X, y, groups=groups, random_state=seed)
     errors, shared = folds.split_errors_, folds.indices_
     # The same seed splits the same points in the same way.
-    other = folds.error(second, X, y, groups=groups, random_state=seed)
+    second_estimate = folds.error(second, X, y, groups=groups, random_state=seed)
     gaps = errors - folds.split_errors_
     held = np.array([[len(train), len(test)] for train, test in shared], dtype=float).mean(axis=0)
     variance = float((1 / len(gaps) + held[1] / held[0]) * gaps.var(ddof=1))
@@ -218,7 +218,8 @@ def _on_shared_folds(
         RuleDifference(round(held[0])),
         "differences of splits are nearly normal, with the correlation of the share held out (Nadeau & Bengio)",
     )
-    return ClassifierComparison((one, other), one.value - other.value, interval, p_value)
+    difference = first_estimate.value - second_estimate.value
+    return ClassifierComparison((first_estimate, second_estimate), difference, interval, p_value)
 
 
 def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state: Seed) -> ClassifierComparison:
@@ -250,9 +251,9 @@ def _estimated_twice(estimate: ErrorEstimate, draws: PosteriorDraws) -> Floats:
 
 def _bonett_price(only_first: int, only_second: int, n: int, level: float) -> tuple[float, float]:
     """Return the adjusted Wald interval of a difference of paired proportions: one more of each discordant pair."""
-    one, other = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
-    half = float(stats.norm.ppf((1 + level) / 2)) * np.sqrt((one + other - (one - other) ** 2) / (n + 2))
-    return max(-1.0, float(one - other - half)), min(1.0, float(one - other + half))
+    first, second = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
+    half = float(stats.norm.ppf((1 + level) / 2)) * np.sqrt((first + second - (first - second) ** 2) / (n + 2))
+    return max(-1.0, float(first - second - half)), min(1.0, float(first - second + half))
 
 
 def _entropy(p: float, q: float) -> float:

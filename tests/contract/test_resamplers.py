@@ -574,7 +574,7 @@ def test_classifier_given_changes_no_number(name):
 @every_resampler
 def test_estimate_says_how_it_was_computed(name):
     how = estimated(name, "lda").computation
-    assert how.estimator.startswith(type(small(name)).__name__)
+    assert str(how.estimator).startswith(type(small(name)).__name__)
     assert how.method
     assert how.space
     assert how.seconds > 0.0

@@ -29,13 +29,13 @@ def kinds(module, parent):
 
 def examples():
     """Return one value of every kind of reason and estimand."""
-    found = []
+    values = []
     for module, parent in ((reasons, reasons.Reason), (estimands, estimands.Estimand)):
         for kind in kinds(module, parent):
             if kind is not parent:
                 fields = kind.__dataclass_fields__
-                found.append(kind(**{name: number for name, number in NUMBERS.items() if name in fields}))
-    return found
+                values.append(kind(**{name: number for name, number in NUMBERS.items() if name in fields}))
+    return values
 
 
 every_value = pytest.mark.parametrize("value", examples(), ids=lambda value: type(value).__name__)
