@@ -1,4 +1,4 @@
-"""Simulation-based calibration: whether posterior draws are what the prior and the likelihood say they should be.
+"""Simulation-based calibration: whether posterior draws follow from the prior and the likelihood.
 
 Parameters come from a fixed proper prior, a sample from the parameters, a rule is trained on the sample; then the rank
 of the true error of the classifier among its posterior draws is uniform, and so is that of the log-likelihood, if the
@@ -90,7 +90,7 @@ def _ranks(truth: tuple, sample: tuple, measure: bg.Bayesian) -> tuple[int, int]
 def band(n: int, level: float = 0.95, simulations: int = 4000) -> tuple[np.ndarray, np.ndarray]:
     """Return points z and the half-open band of the ECDF at them that n uniform ranks leave with probability 1 - level.
 
-    As Säilynoja, Bürkner & Vehtari (2022): pointwise binomial quantiles at a level found by simulation, so that all
+    As Säilynoja, Bürkner & Vehtari (2022): pointwise binomial quantiles at a level found by simulation, so all
     points together have the level wanted.
     """
     z = np.arange(1, RANKED + 1) / (RANKED + 1)

@@ -40,7 +40,7 @@ SPLITS = 10
 
 
 def rival(amplitude: float = 1.0, lengthscale: float = 1.0) -> Any:
-    """Return scikit-learn's classifier with the same kind of kernel, one against the rest, and where it starts."""
+    """Return scikit-learn's classifier with the same kind of kernel, one against the rest, and its start."""
     kernel = ConstantKernel(amplitude) * RBF(lengthscale)
     return make_pipeline(StandardScaler(), GaussianProcessClassifier(kernel))
 
@@ -76,7 +76,7 @@ def fitted_on(data: list[list[np.ndarray]]) -> dict[str, np.ndarray]:
         RIVALS[0]: rival,
         RIVALS[1]: lambda: rival(AMPLITUDE_PRIOR[0], np.sqrt(n_features)),
     }
-    # One after the other on each split: what else the machine does falls on all of them.
+    # One after the other on each split, so other load on the machine slows all of them.
     runs = [[scored(make(), split) for make in models.values()] for split in data]
     return dict(zip(models, np.array(runs).transpose(1, 0, 2), strict=True))
 

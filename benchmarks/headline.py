@@ -74,7 +74,7 @@ cross-validation refits it too and is right.
 
 
 def main(repetitions: int = REPETITIONS, n_jobs: int = 2) -> None:
-    """Run what is missing and write figure, tables and page."""
+    """Run the missing tasks and write figure, tables and page."""
     population = bg.datasets.PaperGaussian(bayes_error=0.2)
     study = bg.Study(population, {RULE: SVC()}, list(NAMES), [SIZE], repetitions)
     results = study.run(RUN, n_jobs=n_jobs, progress=True)
@@ -85,7 +85,7 @@ def main(repetitions: int = REPETITIONS, n_jobs: int = 2) -> None:
 
 
 def noise_features(n_jobs: int) -> pd.DataFrame:
-    """Return what every estimator says after selection, a row a data set; kept beside the study's records."""
+    """Return every estimate after selection, a row a data set; kept beside the study's records."""
     path = RUN / "noise.csv"
     if not path.exists():
         rows = joblib.Parallel(n_jobs)(joblib.delayed(after_selection)(k) for k in range(NOISE_REPETITIONS))
@@ -94,7 +94,7 @@ def noise_features(n_jobs: int) -> pd.DataFrame:
 
 
 def after_selection(repetition: int) -> dict[str, float]:
-    """Return what every estimator says of a rule on the best of many noise features; the truth is 0.5."""
+    """Return every estimate of a rule on the best of many noise features; the truth is 0.5."""
     rng = np.random.default_rng(repetition)
     X, y = rng.standard_normal((SIZE, N_NOISE)), rng.permutation(np.arange(SIZE) % 2)
     best = SelectKBest(k=N_KEPT).fit_transform(X, y)

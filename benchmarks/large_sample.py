@@ -48,7 +48,7 @@ FINDINGS = """What the run shows:
 
 
 def main(n_jobs: int = 2) -> None:
-    """Run what is missing and write the page."""
+    """Run the missing tasks and write the page."""
     import matplotlib.pyplot as plt
 
     PAGE.mkdir(parents=True, exist_ok=True)

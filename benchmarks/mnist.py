@@ -1,4 +1,4 @@
-"""The paper's MNIST experiment with LeNet-5, run as far as asked for, and the page that says which claims it bears out.
+"""The paper's MNIST experiment with LeNet-5, run as far as wanted, and the page with the claims that it bears out.
 
 Takes about 80 minutes for 30 repetitions on two cores; interrupt it and run it again to go on:
 `python -m benchmarks.mnist FOLDER [repetitions] [jobs]`, FOLDER having the MNIST files. More repetitions are added to
@@ -90,7 +90,7 @@ Seconds of one thread, of machines that did other work at times.
 
 
 def main(folder: str | None, repetitions: int, n_jobs: int) -> None:
-    """Run what is missing and write the page."""
+    """Run the missing tasks and write the page."""
     study = bg.paper.image_study(repetitions, folder=folder)
     results = study.run(RUN, n_jobs=n_jobs, progress=True)
     draw_images(study.population)

@@ -18,7 +18,7 @@ ROUNDS = 5
 
 
 def images(n: int = N) -> tuple[np.ndarray, np.ndarray]:
-    """Return digits blown up to the size of MNIST's, with a little noise: costs do not depend on what they show."""
+    """Return digits blown up to the size of MNIST's, with a little noise: costs do not depend on the images."""
     X, y = bg.datasets.digits().sample(n, random_state=0)
     large = np.kron(X[:, 0], np.ones((1, 4, 4)))[:, 2:30, 2:30]
     noise = np.random.default_rng(0).integers(0, 8, size=large.shape) / 256

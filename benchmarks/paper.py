@@ -1,4 +1,4 @@
-"""The paper's synthetic experiment, run in full, and the page that says which of its claims the run bears out.
+"""The paper's synthetic experiment, run in full, and the page with the claims that the run bears out.
 
 Takes about 40 minutes on two cores; interrupt it and run it again to go on: `python -m benchmarks.paper [jobs]`.
 """
@@ -89,7 +89,7 @@ Estimators that the paper leaves out:
 
 
 def main(n_jobs: int = 2) -> None:
-    """Run what is missing and write the page."""
+    """Run the missing tasks and write the page."""
     results = paper.synthetic_study().run(RUN, n_jobs=n_jobs, progress=True)
     write_page(results)
 

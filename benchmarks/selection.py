@@ -85,7 +85,7 @@ def one_round(
 
 
 def noise() -> None:
-    """Keep the best 12 of 2000 noise features and ask every estimator; the truth is 0.5."""
+    """Keep the best 12 of 2000 noise features and run every estimator; the truth is 0.5."""
     names = [entry.name for entry in bg.estimators() if not entry.name.startswith("paper-")]
     rules = {"LDA": LinearDiscriminantAnalysis(), "3NN": KNeighborsClassifier(3)}
     said: dict[str, list[list[float]]] = {name: [[], []] for name in [*names, "cv of the whole pipeline"]}

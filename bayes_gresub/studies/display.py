@@ -20,7 +20,7 @@ class Display:
     estimators, rules : list of str
         Rows and columns of the table of RMS.
     progress : bool or None
-        None shows it in terminals and notebooks only. Where there is no terminal, True prints a line now and then.
+        None shows it in terminals and notebooks only. If there is no terminal, True prints a line now and then.
     """
 
     def __init__(
