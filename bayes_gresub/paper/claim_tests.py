@@ -29,7 +29,7 @@ class Evidence:
     ----------
     where : str
     z : float
-        Against the strongest rival where there are several.
+        Against the strongest rival if there are several.
     against : float
         How far below 0 it must be to count against the claim: further the more rivals there are, of which one is the
         strongest by chance.

@@ -67,7 +67,7 @@ def large_sample_study(
 ) -> Study:
     """Return a study of estimators at growing sample sizes, for rules of finite and of infinite VC dimension.
 
-    By the paper's theorems an estimator is consistent where the rule's VC dimension is finite and its measure comes
+    By the paper's theorems an estimator is consistent if the rule's VC dimension is finite and its measure comes
     to plain resubstitution as n grows. LDA has VC dimension d + 1; a tree with five points a leaf and 3NN have
     none. Widths shrink as n^(-1/d), so bolstering comes to plain resubstitution slowly in many dimensions. The
     posterior of k neighbours with k fixed never comes to the label itself; the product form does not either.

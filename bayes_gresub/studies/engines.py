@@ -122,7 +122,7 @@ def _completed(futures: list[Any]) -> Any:
 
 
 def _as_done(completed: Any, client: Any) -> Generator[tuple[Any, Any]]:
-    """Yield futures and results as they are done; raise where there is nobody left to do them."""
+    """Yield futures and results as they are done; raise if no worker is left to do them."""
     looked = alive = monotonic()
     while not completed.is_empty():
         if completed.has_ready():

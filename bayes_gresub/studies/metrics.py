@@ -42,12 +42,12 @@ class Repetitions:
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """Return where there is both an estimate and a true error."""
+        """Return in which repetitions there is both an estimate and a true error."""
         return np.isfinite(self.true_error) & np.isfinite(self.estimate)
 
     @property
     def has_interval(self) -> NDArray[np.bool_]:
-        """Return where there is an interval and a true error."""
+        """Return in which repetitions there is an interval and a true error."""
         return np.isfinite(self.true_error) & np.isfinite(self.low)
 
     @property
@@ -99,7 +99,7 @@ def rms(data: Repetitions) -> Value:
 
 
 def correlation(data: Repetitions) -> Value:
-    """Return the correlation of estimate and true error; NaN where one of them does not vary."""
+    """Return the correlation of estimate and true error; NaN if one of them does not vary."""
     first, second = data.estimate, data.true_error
     spread = np.array([first.std(), second.std()])
     if (spread <= 1e-12).any():
@@ -159,7 +159,7 @@ ALL = {**METRICS, **INTERVAL_METRICS}
 
 
 def evaluate(name: str, data: Repetitions) -> Value:
-    """Return a metric over the repetitions that it can be computed from; NaN where there are none."""
+    """Return a metric over the repetitions that it can be computed from; NaN if there are none."""
     rows = usable(name, data)
     return ALL[name](data.take(rows)) if rows.any() else Value(float("nan"), np.empty(0))
 

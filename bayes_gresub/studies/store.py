@@ -152,7 +152,7 @@ class RunFolder:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say what was being done where the system refuses it."""
+        """Name the folder in the error if the system refuses to write."""
         try:
             yield
         except FileExistsError as error:
