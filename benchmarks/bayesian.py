@@ -47,11 +47,11 @@ def first_fit(n: int, d: int) -> None:
     bg.Bayesian(random_state=0, **NUTS).fit(X, y)
 
 
-def _in_new_process(what: str, n: int, d: int, warm: bool) -> float:
+def _in_new_process(task: str, n: int, d: int, warm: bool) -> float:
     """Return the seconds that a new Python process takes for it, its compiler cache empty or filled by a run before."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTENSOR_FLAGS": f"base_compiledir={folder}"}
-        command = [sys.executable, "-m", "benchmarks.bayesian", what, str(n), str(d)]
+        command = [sys.executable, "-m", "benchmarks.bayesian", task, str(n), str(d)]
         for _ in range(1 + warm):
             started = perf_counter()
             subprocess.run(command, env=environment, check=True, capture_output=True)
@@ -71,17 +71,19 @@ def _median(function: Any, times: int) -> float:
 def main() -> None:
     rows = []
 
-    def add(what: str, own: float, against: str, other: float, bar: str) -> None:
-        rows.append([what, f"{own:.3g} s", against, f"{other:.3g} s", f"{own / other:.3g}", bar])
+    def add(title: str, seconds: float, against: str, rival_seconds: float, bar: str) -> None:
+        rows.append(
+            [title, f"{seconds:.3g} s", against, f"{rival_seconds:.3g} s", f"{seconds / rival_seconds:.3g}", bar]
+        )
         print(rows[-1], flush=True)
 
     fresh = {}
     for warm in (False, True):
         cache = "filled" if warm else "empty"
         fresh[10, cache] = _in_new_process("first_fit", 100, 10, warm)
-        other = _in_new_process("textbook", 100, 10, warm)
-        what = f"first NUTS fit, n=100, d=10, {cache} compiler cache"
-        add(what, fresh[10, cache], "textbook PyMC model, likewise", other, "" if warm else "0.5")
+        textbook = _in_new_process("textbook", 100, 10, warm)
+        title = f"first NUTS fit, n=100, d=10, {cache} compiler cache"
+        add(title, fresh[10, cache], "textbook PyMC model, likewise", textbook, "" if warm else "0.5")
 
     for d in (2, 10):
         if d == 2:
@@ -104,13 +106,13 @@ def main() -> None:
     prior = bg.NormalInverseWishart(X.mean(axis=0), 10.0, 14.0, 3 * np.diag(X.var(axis=0)))
     for covariance in ("full", "shared"):
         exact = bg.Bayesian(bg.GaussianClasses(covariance, prior), sampler="conjugate", draws=500, random_state=0)
-        own = _median(lambda exact=exact: exact.fit(X, y).error(classifier), 31)
-        other = _median(lambda: cross_val_score(rule, X, y, cv=10), 31)
+        ours = _median(lambda exact=exact: exact.fit(X, y).error(classifier), 31)
+        theirs = _median(lambda: cross_val_score(rule, X, y, cv=10), 31)
         add(
             f"2,000 conjugate draws and the error of LDA, d=10, n=60, {covariance}",
-            own,
+            ours,
             "cross_val_score(LDA, cv=10)",
-            other,
+            theirs,
             "1",
         )
 

@@ -1,4 +1,4 @@
-"""Simulation-based calibration: whether posterior draws are what the prior and the likelihood say they should be.
+"""Simulation-based calibration: whether posterior draws follow from the prior and the likelihood.
 
 Parameters come from a fixed proper prior, a sample from the parameters, a rule is trained on the sample; then the rank
 of the true error of the classifier among its posterior draws is uniform, and so is that of the log-likelihood, if the
@@ -69,8 +69,8 @@ def ranks(sampler: str, repetitions: range) -> np.ndarray:
         # One chain in many mixes slowly; calibration would show it.
         warnings.filterwarnings("ignore", category=UserWarning)
         fitted = measure.fit_many(samples, random_states=list(repetitions))
-    found = [_ranks(*each) for each in zip(truths, samples, fitted, strict=True)]
-    return np.array(found)
+    ranks = [_ranks(*each) for each in zip(truths, samples, fitted, strict=True)]
+    return np.array(ranks)
 
 
 def _ranks(truth: tuple, sample: tuple, measure: bg.Bayesian) -> tuple[int, int]:
@@ -90,7 +90,7 @@ def _ranks(truth: tuple, sample: tuple, measure: bg.Bayesian) -> tuple[int, int]
 def band(n: int, level: float = 0.95, simulations: int = 4000) -> tuple[np.ndarray, np.ndarray]:
     """Return points z and the half-open band of the ECDF at them that n uniform ranks leave with probability 1 - level.
 
-    As Säilynoja, Bürkner & Vehtari (2022): pointwise binomial quantiles at a level found by simulation, so that all
+    As Säilynoja, Bürkner & Vehtari (2022): pointwise binomial quantiles at a level found by simulation, so all
     points together have the level wanted.
     """
     z = np.arange(1, RANKED + 1) / (RANKED + 1)
@@ -102,15 +102,15 @@ def band(n: int, level: float = 0.95, simulations: int = 4000) -> tuple[np.ndarr
     return stats.binom.ppf(gamma / 2, n, z) / n, stats.binom.isf(gamma / 2, n, z) / n
 
 
-def is_inside(found: np.ndarray, level: float = 0.95) -> bool:
+def is_inside(ranks: np.ndarray, level: float = 0.95) -> bool:
     """Return whether the ECDF of ranks stays inside the band."""
-    low, high = band(len(found), level)
-    ecdf = _ecdf(found)
+    low, high = band(len(ranks), level)
+    ecdf = _ecdf(ranks)
     return bool(((low <= ecdf) & (ecdf <= high)).all())
 
 
-def _ecdf(found: np.ndarray) -> np.ndarray:
-    return np.array([(found < k).mean() for k in range(1, RANKED + 1)])
+def _ecdf(ranks: np.ndarray) -> np.ndarray:
+    return np.array([(ranks < k).mean() for k in range(1, RANKED + 1)])
 
 
 def run(sampler: str, repetitions: int, n_jobs: int = 1) -> np.ndarray:
@@ -129,10 +129,10 @@ def main(repetitions: dict[str, int]) -> None:
     rows = []
     for column, (sampler, count) in enumerate(repetitions.items()):
         # A compiled model lives in one process.
-        found = run(sampler, count, 1 if sampler == "nuts" else 2)
+        ranks = run(sampler, count, 1 if sampler == "nuts" else 2)
         low, high = band(count)
         for row, name in enumerate(("error of LDA", "log-likelihood")):
-            ecdf = _ecdf(found[:, row])
+            ecdf = _ecdf(ranks[:, row])
             ax = axes[row, column]
             ax.fill_between(z, low - z, high - z, color="0.85", label="95% band, all points together")
             ax.plot(z, ecdf - z, color="C0", drawstyle="steps-post", label="found")
@@ -140,8 +140,8 @@ def main(repetitions: dict[str, int]) -> None:
             ax.set_title(f"{sampler}, {count} samples: {name}", fontsize=9)
             if column == 0:
                 ax.set_ylabel("ECDF of ranks less uniform")
-            p = stats.kstest((found[:, row] + 0.5) / (RANKED + 1), "uniform").pvalue
-            rows.append([sampler, name, str(count), "yes" if is_inside(found[:, row]) else "NO", f"{p:.3f}"])
+            p = stats.kstest((ranks[:, row] + 0.5) / (RANKED + 1), "uniform").pvalue
+            rows.append([sampler, name, str(count), "yes" if is_inside(ranks[:, row]) else "NO", f"{p:.3f}"])
         axes[-1, column].set_xlabel("rank of the true value (share)")
     axes[0, 0].legend(fontsize=7, loc="upper right")
     figure.tight_layout()
@@ -158,4 +158,4 @@ def main(repetitions: dict[str, int]) -> None:
 
 if __name__ == "__main__":
     given = sys.argv[1:] or ["conjugate=1000", "gibbs=600", "nuts=150"]
-    main({name: int(count) for name, count in (one.split("=") for one in given)})
+    main({name: int(count) for name, count in (setting.split("=") for setting in given)})

@@ -96,12 +96,12 @@ def some(which: str, kind: str, d: int, n: int, repetitions: range, prior: bg.Hi
     ]
     populations = [TRUTHS[which](d, kind, np.random.default_rng(seed.spawn(1)[0])) for seed in seeds]
     children = [seed.spawn(3) for seed in seeds]
-    samples = [p.sample(n, random_state=own[0]) for p, own in zip(populations, children, strict=True)]
+    samples = [p.sample(n, random_state=seeds[0]) for p, seeds in zip(populations, children, strict=True)]
     measure = bg.Bayesian(bg.GaussianClasses("full", prior=prior), sampler="gibbs", draws=250)
     with warnings.catch_warnings():
         # A few of a thousand short chains may mix slowly.
         warnings.filterwarnings("ignore", category=UserWarning)
-        fitted = measure.fit_many(samples, random_states=[own[2] for own in children])
+        fitted = measure.fit_many(samples, random_states=[seeds[2] for seeds in children])
     return np.array([judged(*each) for each in zip(populations, samples, fitted, children, strict=True)])
 
 
@@ -131,8 +131,8 @@ def cell(
     while len(done) < repetitions:
         begin, end = len(done), min(repetitions, len(done) + 4 * AT_ONCE)
         blocks = [range(first, min(end, first + AT_ONCE)) for first in range(begin, end, AT_ONCE)]
-        found = Parallel(n_jobs=2)(delayed(some)(which, kind, d, n, block, prior) for block in blocks)
-        done = np.concatenate([done, *found])
+        blocks_done = Parallel(n_jobs=2)(delayed(some)(which, kind, d, n, block, prior) for block in blocks)
+        done = np.concatenate([done, *blocks_done])
         if file is not None:
             np.save(file, done)
     return done[:repetitions]

@@ -40,7 +40,7 @@ SPLITS = 10
 
 
 def rival(amplitude: float = 1.0, lengthscale: float = 1.0) -> Any:
-    """Return scikit-learn's classifier with the same kind of kernel, one against the rest, and where it starts."""
+    """Return scikit-learn's classifier with the same kind of kernel, one against the rest, and its start."""
     kernel = ConstantKernel(amplitude) * RBF(lengthscale)
     return make_pipeline(StandardScaler(), GaussianProcessClassifier(kernel))
 
@@ -76,7 +76,7 @@ def fitted_on(data: list[list[np.ndarray]]) -> dict[str, np.ndarray]:
         RIVALS[0]: rival,
         RIVALS[1]: lambda: rival(AMPLITUDE_PRIOR[0], np.sqrt(n_features)),
     }
-    # One after the other on each split: what else the machine does falls on all of them.
+    # One after the other on each split, so other load on the machine slows all of them.
     runs = [[scored(make(), split) for make in models.values()] for split in data]
     return dict(zip(models, np.array(runs).transpose(1, 0, 2), strict=True))
 
@@ -85,19 +85,19 @@ def main() -> None:
     """Log loss and time on the same splits."""
     rows = []
     for name in SETS:
-        found = fitted_on(splits(name, 100))
-        ours, laplace = found["variational"], found["laplace"]
-        for model, one in found.items():
+        fits = fitted_on(splits(name, 100))
+        ours, laplace = fits["variational"], fits["laplace"]
+        for model, numbers in fits.items():
             is_rival = model in RIVALS
             rows.append(
                 [
                     name,
                     model,
-                    with_error(one[:, 0]),
-                    f"{ours[:, 0].mean() / one[:, 0].mean():.2f}" if is_rival else "",
-                    f"{np.median(one[:, 1]):.2f} s",
-                    f"{np.median(ours[:, 1] / one[:, 1]):.2f}" if is_rival else "",
-                    f"{np.median(laplace[:, 1] / one[:, 1]):.2f}" if is_rival else "",
+                    with_error(numbers[:, 0]),
+                    f"{ours[:, 0].mean() / numbers[:, 0].mean():.2f}" if is_rival else "",
+                    f"{np.median(numbers[:, 1]):.2f} s",
+                    f"{np.median(ours[:, 1] / numbers[:, 1]):.2f}" if is_rival else "",
+                    f"{np.median(laplace[:, 1] / numbers[:, 1]):.2f}" if is_rival else "",
                 ]
             )
             print(rows[-1], flush=True)
@@ -125,11 +125,11 @@ def one_large(n: int) -> list[str]:
         loss, seconds = scored(gp := bg.GaussianProcess(random_state=0), [X[kept], X[rest], y[kept], y[rest]])
         started = perf_counter()
         gp.predict_proba(X[rest])
-        asked = perf_counter() - started
+        prediction = perf_counter() - started
     # Not by getrusage, whose peak begins with that of the process that started this one.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     peak = int(status.partition("VmHWM:")[2].split()[0]) / 2**20
-    return [str(n), f"{seconds:.0f} s", f"{asked:.1f} s", f"{peak:.2f} GB", f"{loss:.3f}"]
+    return [str(n), f"{seconds:.0f} s", f"{prediction:.1f} s", f"{peak:.2f} GB", f"{loss:.3f}"]
 
 
 def large() -> None:
@@ -153,14 +153,14 @@ PRIOR_SPLITS = 6
 
 def prior_splits() -> dict[str, list[list[np.ndarray]]]:
     """Return splits that the other tables do not use; with two features, or the paper's model, classes overlap."""
-    found = {name: splits(name, 0, PRIOR_SPLITS) for name in SETS}
+    sets = {name: splits(name, 0, PRIOR_SPLITS) for name in SETS}
     for name, columns in (("iris", [0, 1]), ("wine", [0, 1]), ("breast_cancer", [1, 4])):
-        found[f"{name}, 2 features"] = [[X[:, columns], V[:, columns], y, w] for X, V, y, w in found[name]]
+        sets[f"{name}, 2 features"] = [[X[:, columns], V[:, columns], y, w] for X, V, y, w in sets[name]]
     population = bg.datasets.PaperGaussian(bayes_error=0.2)
     for n in (40, 100):
         samples = [population.sample(n + 2000, random_state=r) for r in range(PRIOR_SPLITS)]
-        found[f"paper's model, {n} points"] = [[X[:n], X[n:], y[:n], y[n:]] for X, y in samples]
-    return found
+        sets[f"paper's model, {n} points"] = [[X[:n], X[n:], y[:n], y[n:]] for X, y in samples]
+    return sets
 
 
 def loss_under(median: float, spread: float, split: list[np.ndarray]) -> float:
@@ -184,7 +184,9 @@ def prior() -> None:
 
 def prior_table(table: pd.DataFrame) -> None:
     """Write the comparison of priors from the losses of all splits."""
-    each = table.groupby(["prior", "set"], sort=False)["loss"].apply(lambda one: np.array(one)).unstack(sort=False)
+    each = (
+        table.groupby(["prior", "set"], sort=False)["loss"].apply(lambda losses: np.array(losses)).unstack(sort=False)
+    )
     means = each.map(np.mean)
     regret = means / means.min() - 1
     worst = regret.max(axis=1)
@@ -194,7 +196,7 @@ def prior_table(table: pd.DataFrame) -> None:
             f"{spread:g}",
             f"{worst[number]:.1%}",
             f"{regret.loc[number].mean():.1%}",
-            *(with_error(one) for one in each.loc[number]),
+            *(with_error(losses) for losses in each.loc[number]),
         ]
         for number, (median, spread) in enumerate(PRIORS)
     ]

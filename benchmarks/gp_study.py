@@ -60,7 +60,7 @@ def page(results: StudyResults) -> str:
     rms = pd.DataFrame(
         [
             {"rule": rule, "n": n}
-            | {said: with_error(table.loc[(rule, n, name)], "rms") for name, said in ESTIMATORS.items()}
+            | {title: with_error(table.loc[(rule, n, name)], "rms") for name, title in ESTIMATORS.items()}
             for rule, n in cells
         ]
     )
@@ -70,23 +70,25 @@ def page(results: StudyResults) -> str:
     bias = []
     for rule in names:
         row = {"rule": rule}
-        for name, said in ESTIMATORS.items():
+        for name, title in ESTIMATORS.items():
             chosen = table.loc[rule].xs(name, level=1)
             error = np.sqrt((chosen["bias_se"] ** 2).sum()) / len(chosen)
-            row[said] = f"{chosen['bias'].mean():+.3f} ({error:.3f})"
+            row[title] = f"{chosen['bias'].mean():+.3f} ({error:.3f})"
         bias.append(row)
-    own = table.xs("gp-pp", level=2)
+    process = table.xs("gp-pp", level=2)
     coverage = pd.DataFrame(
         [
             {"rule": rule}
             | {
-                f"n = {n}": "{coverage:.2f} ({coverage_low:.2f} to {coverage_high:.2f})".format(**own.loc[(rule, n)])
+                f"n = {n}": "{coverage:.2f} ({coverage_low:.2f} to {coverage_high:.2f})".format(
+                    **process.loc[(rule, n)]
+                )
                 for n in dict.fromkeys(n for _, n in cells)
             }
             for rule in names
         ]
     )
-    covered, least = float(own["coverage"].mean()), float(own["coverage"].min())
+    covered, least = float(process["coverage"].mean()), float(process["coverage"].min())
     return TEXT.format(
         repetitions=REPETITIONS,
         rms=markdown(rms),

@@ -74,7 +74,7 @@ cross-validation refits it too and is right.
 
 
 def main(repetitions: int = REPETITIONS, n_jobs: int = 2) -> None:
-    """Run what is missing and write figure, tables and page."""
+    """Run the missing tasks and write figure, tables and page."""
     population = bg.datasets.PaperGaussian(bayes_error=0.2)
     study = bg.Study(population, {RULE: SVC()}, list(NAMES), [SIZE], repetitions)
     results = study.run(RUN, n_jobs=n_jobs, progress=True)
@@ -85,7 +85,7 @@ def main(repetitions: int = REPETITIONS, n_jobs: int = 2) -> None:
 
 
 def noise_features(n_jobs: int) -> pd.DataFrame:
-    """Return what every estimator says after selection, a row a data set; kept beside the study's records."""
+    """Return every estimate after selection, a row a data set; kept beside the study's records."""
     path = RUN / "noise.csv"
     if not path.exists():
         rows = joblib.Parallel(n_jobs)(joblib.delayed(after_selection)(k) for k in range(NOISE_REPETITIONS))
@@ -94,7 +94,7 @@ def noise_features(n_jobs: int) -> pd.DataFrame:
 
 
 def after_selection(repetition: int) -> dict[str, float]:
-    """Return what every estimator says of a rule on the best of many noise features; the truth is 0.5."""
+    """Return every estimate of a rule on the best of many noise features; the truth is 0.5."""
     rng = np.random.default_rng(repetition)
     X, y = rng.standard_normal((SIZE, N_NOISE)), rng.permutation(np.arange(SIZE) % 2)
     best = SelectKBest(k=N_KEPT).fit_transform(X, y)
@@ -130,7 +130,9 @@ def write_page(results: bg.StudyResults, noise: pd.DataFrame, milliseconds: pd.S
     """Write the tables, the figure and the page."""
     summary = results.summary(["bias", "variance", "rms", "correlation", "coverage", "width"]).loc[RULE, SIZE]
     records = list(results.records.values())
-    summary["refits"] = [int(np.median([one["rows"][name]["n_refits"] for one in records])) for name in summary.index]
+    summary["refits"] = [
+        int(np.median([record["rows"][name]["n_refits"] for record in records])) for name in summary.index
+    ]
     summary["milliseconds"] = milliseconds[summary.index]
     PAGE.mkdir(parents=True, exist_ok=True)
     summary.to_csv(PAGE / "summary.csv", float_format="%.5g")
@@ -195,8 +197,8 @@ def draw(summary: pd.DataFrame, deviations: dict[str, np.ndarray], noise: pd.Dat
     fooled = noise[list(NAMES)].to_numpy().ravel() - 0.5
     _ridge(below, fooled, 0, GREY)
     _ridge(below, noise[WHOLE].to_numpy() - 0.5, 1, GREEN)
-    said = {0: "all of the above,\nafter the selection", 1: "cross-validation of\nthe whole pipeline"}
-    _finish(below, list(said.values()), (-0.56, 0.22))
+    titles = {0: "all of the above,\nafter the selection", 1: "cross-validation of\nthe whole pipeline"}
+    _finish(below, list(titles.values()), (-0.56, 0.22))
     below.set_ylim(1.5, -0.85)
     below.set_title(
         f"Best {N_KEPT} of {N_NOISE} noise features kept first: who was not told of it is fooled",

@@ -48,7 +48,7 @@ FINDINGS = """What the run shows:
 
 
 def main(n_jobs: int = 2) -> None:
-    """Run what is missing and write the page."""
+    """Run the missing tasks and write the page."""
     import matplotlib.pyplot as plt
 
     PAGE.mkdir(parents=True, exist_ok=True)
@@ -82,12 +82,12 @@ def main(n_jobs: int = 2) -> None:
 def lines(table: pd.DataFrame, rule: str, column: str) -> dict[str, tuple[np.ndarray, ...]]:
     """Return sizes, values and bars of every estimator."""
     part = table.loc[rule]
-    found = {}
+    lines = {}
     for name in part.index.get_level_values("estimator").unique():
-        one = part.xs(name, level="estimator")
-        values, error = one[column].to_numpy(), one[f"{column}_se"].to_numpy()
-        found[name] = (one.index.to_numpy(), values, values - 2 * error, values + 2 * error)
-    return found
+        rows = part.xs(name, level="estimator")
+        values, error = rows[column].to_numpy(), rows[f"{column}_se"].to_numpy()
+        lines[name] = (rows.index.to_numpy(), values, values - 2 * error, values + 2 * error)
+    return lines
 
 
 def section(d: int, table: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""The paper's MNIST experiment with LeNet-5, run as far as asked for, and the page that says which claims it bears out.
+"""The paper's MNIST experiment with LeNet-5, run as far as wanted, and the page with the claims that it bears out.
 
 Takes about 80 minutes for 30 repetitions on two cores; interrupt it and run it again to go on:
 `python -m benchmarks.mnist FOLDER [repetitions] [jobs]`, FOLDER having the MNIST files. More repetitions are added to
@@ -90,7 +90,7 @@ Seconds of one thread, of machines that did other work at times.
 
 
 def main(folder: str | None, repetitions: int, n_jobs: int) -> None:
-    """Run what is missing and write the page."""
+    """Run the missing tasks and write the page."""
     study = bg.paper.image_study(repetitions, folder=folder)
     results = study.run(RUN, n_jobs=n_jobs, progress=True)
     draw_images(study.population)
@@ -120,15 +120,15 @@ def write_page(plain: StudyResults) -> None:
     PAGE.mkdir(parents=True, exist_ok=True)
     summary = results.summary()
     summary.to_csv(PAGE / "summary.csv", float_format="%.5g")
-    found = to_frame(image_claims(plain))
-    found.round(2).to_csv(PAGE / "claims.csv", index=False)
-    for what in FIGURES:
+    claims = to_frame(image_claims(plain))
+    claims.round(2).to_csv(PAGE / "claims.csv", index=False)
+    for quantity in FIGURES:
         for ending, names in (("", SHOWN), ("-calibrated", (*CALIBRATED, *HOLD_OUT))):
-            figure = results.plot(what, estimators=list(names))
+            figure = results.plot(quantity, estimators=list(names))
             for kind in ("svg", "png"):
-                figure.savefig(PAGE / f"{what}{ending}.{kind}", dpi=80)
+                figure.savefig(PAGE / f"{quantity}{ending}.{kind}", dpi=80)
             plt.close(figure)
-    shown = found.drop(columns=["cells_against"]).round({"z_min": 1, "z_median": 1, "z_max": 1})
+    shown = claims.drop(columns=["cells_against"]).round({"z_min": 1, "z_median": 1, "z_max": 1})
     page = HEAD.format(
         sizes=", ".join(str(n) for n in results.grid.sample_sizes),
         repetitions=_repetitions(plain),
@@ -140,7 +140,7 @@ def write_page(plain: StudyResults) -> None:
         kappas=markdown(_kappas(plain)),
     )
     (PAGE / "README.md").write_text(page, encoding="utf-8")
-    print(found.drop(columns=["cells_against", "claim"]).to_string())
+    print(claims.drop(columns=["cells_against", "claim"]).to_string())
 
 
 def _repetitions(results: StudyResults) -> str:
@@ -150,7 +150,7 @@ def _repetitions(results: StudyResults) -> str:
 
 
 def _failures(results: StudyResults) -> str:
-    warned = sum("failed to learn" in said for record in results.records.values() for said in record["warnings"])
+    warned = sum("failed to learn" in message for record in results.records.values() for message in record["warnings"])
     return f"Training failed to learn, restarts included, in {warned} of {len(results.records)} tasks."
 
 

@@ -18,7 +18,7 @@ ROUNDS = 5
 
 
 def images(n: int = N) -> tuple[np.ndarray, np.ndarray]:
-    """Return digits blown up to the size of MNIST's, with a little noise: costs do not depend on what they show."""
+    """Return digits blown up to the size of MNIST's, with a little noise: costs do not depend on the images."""
     X, y = bg.datasets.digits().sample(n, random_state=0)
     large = np.kron(X[:, 0], np.ones((1, 4, 4)))[:, 2:30, 2:30]
     noise = np.random.default_rng(0).integers(0, 8, size=large.shape) / 256
@@ -101,7 +101,7 @@ def main() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
         row = alone.submit(one_estimate).result()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
-        found = alone.submit(one_calibration).result()
+        calibration = alone.submit(one_calibration).result()
     notes = [
         f"One Naive-Bayes bolstered estimate of LeNet-5, {N} images of {SIDE} x {SIDE}, {POINTS} Monte-Carlo images",
         "each, one thread; the forward passes are timed inside it, batch by batch; medians of five. Everything else,",
@@ -114,7 +114,7 @@ def main() -> None:
         "Calibration with r = 1 on 400 images, 16 Monte-Carlo images each. Beyond one training it is to cost at most",
         "two estimates for each kappa tried.",
     ]
-    write_table("network_calibration", "Networks: calibration", header, [found[:6], found[6:]], notes)
+    write_table("network_calibration", "Networks: calibration", header, [calibration[:6], calibration[6:]], notes)
 
 
 if __name__ == "__main__":

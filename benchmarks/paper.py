@@ -1,4 +1,4 @@
-"""The paper's synthetic experiment, run in full, and the page that says which of its claims the run bears out.
+"""The paper's synthetic experiment, run in full, and the page with the claims that the run bears out.
 
 Takes about 40 minutes on two cores; interrupt it and run it again to go on: `python -m benchmarks.paper [jobs]`.
 """
@@ -89,7 +89,7 @@ Estimators that the paper leaves out:
 
 
 def main(n_jobs: int = 2) -> None:
-    """Run what is missing and write the page."""
+    """Run the missing tasks and write the page."""
     results = paper.synthetic_study().run(RUN, n_jobs=n_jobs, progress=True)
     write_page(results)
 
@@ -100,17 +100,17 @@ def write_page(results: StudyResults) -> None:
 
     PAGE.mkdir(parents=True, exist_ok=True)
     results.summary().to_csv(PAGE / "summary.csv", float_format="%.5g")
-    found = to_frame(claims(results))
-    found.round(2).to_csv(PAGE / "claims.csv", index=False)
+    tested = to_frame(claims(results))
+    tested.round(2).to_csv(PAGE / "claims.csv", index=False)
     ours = ("cross_validation", *paper.ours())
     best = ("spherical_bolster", "semi_bolster", "cross_validation", "bootstrap")
     figures = {
         "true_error": results.plot("true_error"),
-        **{what: results.plot(what, estimators=[*paper.PUBLISHED]) for what in FIGURES},
-        **{f"{what}-ours": results.plot(what, estimators=ours) for what in ("bias", "rms")},
+        **{quantity: results.plot(quantity, estimators=[*paper.PUBLISHED]) for quantity in FIGURES},
+        **{f"{quantity}-ours": results.plot(quantity, estimators=ours) for quantity in ("bias", "rms")},
         **{
-            f"{what}-3NN": results.plot(what, estimators=best, rules=["3NN"])
-            for what in ("bias", "estimate_variance", "rms")
+            f"{quantity}-3NN": results.plot(quantity, estimators=best, rules=["3NN"])
+            for quantity in ("bias", "estimate_variance", "rms")
         },
         "deviations": results.plot("deviations", n=40),
         "coverage": results.plot("coverage", estimators=["bootstrap", "boot-632", "cv, nested interval"]),
@@ -122,10 +122,10 @@ def write_page(results: StudyResults) -> None:
     data = results.to_xarray()
     noise = float((data["true_error_std_error"].where(data["n_test"] > 0) ** 2).mean() ** 0.5)
     page = HEAD.format(tasks=len(results.records), repetitions=results.grid.repetitions, noise=noise)
-    shown = found.drop(columns=["cells_against"]).round({"z_min": 1, "z_median": 1, "z_max": 1})
+    shown = tested.drop(columns=["cells_against"]).round({"z_min": 1, "z_median": 1, "z_max": 1})
     page += markdown(shown) + AFTER + _ranking(results) + _coverage(results) + _timing(results)
     (PAGE / "README.md").write_text(page, encoding="utf-8")
-    print(found.drop(columns=["cells_against", "claim"]).to_string())
+    print(tested.drop(columns=["cells_against", "claim"]).to_string())
 
 
 def _ranking(results: StudyResults) -> str:

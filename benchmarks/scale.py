@@ -25,7 +25,7 @@ def main() -> None:
         started = perf_counter()
         measure = bg.Bolstered(random_state=0).fit(X, y)
         fitted = perf_counter()
-        # The second of two runs, so that caches are warm at every n.
+        # The second of two runs, so caches are warm at every n.
         measure.error(classifier)
         judged = perf_counter()
         measure.error(classifier)

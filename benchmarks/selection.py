@@ -85,10 +85,10 @@ def one_round(
 
 
 def noise() -> None:
-    """Keep the best 12 of 2000 noise features and ask every estimator; the truth is 0.5."""
+    """Keep the best 12 of 2000 noise features and run every estimator; the truth is 0.5."""
     names = [entry.name for entry in bg.estimators() if not entry.name.startswith("paper-")]
     rules = {"LDA": LinearDiscriminantAnalysis(), "3NN": KNeighborsClassifier(3)}
-    said: dict[str, list[list[float]]] = {name: [[], []] for name in [*names, "cv of the whole pipeline"]}
+    estimates: dict[str, list[list[float]]] = {name: [[], []] for name in [*names, "cv of the whole pipeline"]}
     for number in range(NOISE_ROUNDS):
         rng = np.random.default_rng(number)
         X, y = rng.standard_normal((60, 2000)), rng.permutation(np.arange(60) % 2)
@@ -96,11 +96,11 @@ def noise() -> None:
         for column, rule in enumerate(rules.values()):
             table = bg.compare(rule, best, y, names, random_state=number)
             for name in names:
-                said[name][column].append(table[name].value)
+                estimates[name][column].append(table[name].value)
             whole = make_pipeline(SelectKBest(f_classif, k=12), rule)
             honest = bg.CrossValidation(10, random_state=number).error(whole, X, y)
-            said["cv of the whole pipeline"][column].append(honest.value)
-    rows = [[name, *(with_error(values) for values in columns)] for name, columns in said.items()]
+            estimates["cv of the whole pipeline"][column].append(honest.value)
+    rows = [[name, *(with_error(values) for values in columns)] for name, columns in estimates.items()]
     notes = [
         f"60 points of 2000 pure noise features, the best 12 kept by F test on all points; truth 0.5. Mean over "
         f"{NOISE_ROUNDS} samples (standard error).",

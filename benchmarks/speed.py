@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def interleaved(jobs: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """Return the median seconds of each job, run in turn so that a busy machine slows all alike."""
+    """Return the median seconds of each job, run in turn, so a busy machine slows all alike."""
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for job in jobs.values():
         job()

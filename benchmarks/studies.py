@@ -1,4 +1,4 @@
-"""The runner of studies: what it adds to the tasks themselves, and what a second process brings."""
+"""The runner of studies: its cost beside the tasks themselves, and the gain from a second process."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-# Typer carries a copy of click of its own in some versions: the class is taken from what typer raises.
+# Typer carries a copy of click of its own in some versions: the class is taken from an error that typer raises.
 _CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 class OneLineGroup(TyperGroup):
-    """Commands whose errors are one line and exit code 2, unless --debug asks for the traceback."""
+    """Commands whose errors are one line and exit code 2, unless --debug is given, which shows the traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the global options."""
@@ -30,7 +30,7 @@ class OneLineGroup(TyperGroup):
             _refuse(error)
             raise
         except KeyboardInterrupt as stop:
-            # What was interrupted may say what is kept.
+            # The message of the interrupted work may name what is kept.
             _say(str(stop) or "stopped.")
             raise typer.Exit(130) from stop
         except (typer.Exit, typer.Abort):
@@ -46,7 +46,7 @@ class OneLineGroup(TyperGroup):
 
 
 def _refuse(error: Any) -> None:
-    """Raise for a wrong option in one line; where there is none at all, its help is shown instead."""
+    """Raise for a wrong option in one line; if there is none at all, its help is shown instead."""
     if type(error).__name__ == "NoArgsIsHelpError":
         return
     _say(f"Error: {error.format_message()}")

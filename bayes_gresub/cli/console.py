@@ -18,7 +18,7 @@ _WIDEST = 80
 
 
 def console() -> Console:
-    """Return where to print; text is printed as it is."""
+    """Return the terminal to print to; text is printed as it is."""
     from rich.console import Console
 
     made = Console(markup=False, highlight=False, emoji=False)
@@ -32,7 +32,7 @@ def width() -> int:
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
-    """Print what is known, a name before each."""
+    """Print facts, a name before each."""
     for name, text in pairs:
         lines = textwrap.wrap(text, max(20, width() - 12)) or [""]
         for number, line in enumerate(lines):
@@ -70,7 +70,7 @@ def table(columns: Iterable[tuple[str, str]], rows: Iterable[Iterable[str]], las
     terminal = console()
     with terminal.capture() as printed:
         terminal.print(made)
-    # Cells are padded to the right, which wraps where lines are copied elsewhere.
+    # Cells are padded to the right, which wraps if lines are copied elsewhere.
     typer.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 

@@ -37,7 +37,7 @@ def demo(
         if row.message:
             console.note(f"{row.name}: {row.message}")
     for text in (
-        "interval: where an argument supports one. fits: how often the rule was trained anew.",
+        "interval: if an argument supports one. fits: how often the rule was trained again.",
         "paper-...: widths and neighbours in the features as given, whose sizes differ here by a factor of 100,000.",
         "boot-...: all three share one set of resamples, whose time each row shows.",
     ):
@@ -72,7 +72,7 @@ def compare_on_breast_cancer(size: int = 60, seed: int = 0, estimators: Any = "a
 
 
 def _print_table(comparison: Comparison) -> None:
-    """Print the estimates, how far each is from the held-out error, and what to compare with."""
+    """Print the estimates, how far each is from the held-out error, and the numbers to compare with."""
     truth = comparison["test set"].value
     titles, *rows = comparison.text_table(_COLUMNS)
     for cells, row in zip(rows, comparison.rows, strict=True):

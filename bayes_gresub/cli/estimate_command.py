@@ -1,4 +1,4 @@
-"""`bayes-gresub estimate`: a table, a classifier, and what the estimators say of it."""
+"""`bayes-gresub estimate`: a table, a classifier, and estimates of its error."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def estimate(
     check_folds(read_estimators(names), table.y)
     comparison, warnings = _compare(rule, X, table, names, jobs, seed)
     if all(row.estimate is None for row in comparison.rows):
-        raise ValueError(f"no estimator could answer. {comparison.rows[0].message}")
+        raise ValueError(f"no estimator returned a number. {comparison.rows[0].message}")
     print_answer(comparison, table, warnings)
     _write(comparison, table, settings, warnings, outputs)
 
 
 def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed: int) -> tuple[Comparison, list[str]]:
-    """Return the comparison and what libraries warned of; an interrupt prints the rows that are done."""
+    """Return the comparison and the warnings of libraries; an interrupt prints the rows that are done."""
     from bayes_gresub.comparing import compare
     from bayes_gresub.comparing.compare import read_estimators
     from bayes_gresub.resampling import Interrupted
@@ -124,11 +124,11 @@ def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed
 
 
 def named_classifier(table: Table, name: str, prepare: bool) -> tuple[Any, Any, list[tuple[str, str]]]:
-    """Return a named rule, the X that it takes, and lines about both; raise where X must be prepared first."""
+    """Return a named rule, the X that it takes, and lines about both; raise if X must be prepared first."""
     from bayes_gresub.cli.named_rules import behind, make_rule, named_rules
 
     rule = make_rule(name)
-    about = [("Classifier", f"{name}: {next(one.summary for one in named_rules() if one.name == name)}")]
+    about = [("Classifier", f"{name}: {next(entry.summary for entry in named_rules() if entry.name == name)}")]
     if not prepare:
         if obstacles := table.obstacles():
             raise ValueError(
@@ -158,7 +158,7 @@ def _model(table: Table, path: Path, trust: bool) -> tuple[Any, Any, list[tuple[
     model = load_model(path, trust)
     X, notes = columns_for(model, table.X, table.y)
     about = [("Classifier", f"{path.name}: {name_of(model)}, as it was trained; it must have been on these rows")]
-    about.append(("", "Estimates with refits train a clone of it anew."))
+    about.append(("", "Estimates with refits train a clone of it."))
     return model, X, [*about, *(("", note) for note in notes)]
 
 
@@ -216,7 +216,7 @@ def _write(
         estimates = {row.name: row.estimate for row in comparison.rows if row.estimate is not None}
         drawn = {name: estimate for name, estimate in estimates.items() if estimate.posterior is not None}
         if not drawn:
-            raise ValueError("no estimator with posterior draws could answer, so --netcdf has nothing to write.")
+            raise ValueError("no estimator with posterior draws returned a number, so --netcdf has nothing to write.")
         first = next(iter(drawn))
         drawn[first].to_inference_data().to_netcdf(str(path))
         others = f"; that of {', '.join(list(drawn)[1:])} is not in it" if len(drawn) > 1 else ""

@@ -1,4 +1,4 @@
-"""Which estimators the command line runs on a table, and what they must be able to do. Nothing is estimated here."""
+"""Which estimators the command line runs on a table, and the abilities that they need. Nothing is estimated here."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bayes_gresub.registry import estimators as registered
 from bayes_gresub.resampling import CrossValidation
 
 DEFAULT = ("resub", "bolstered", "bolstered-3nn-pp", "bayesian", "cv", "nested-cv")
-"""Estimators where none are named; two of them have an interval."""
+"""Estimators if none are named; two of them have an interval."""
 
 _MOST_FEATURES = 100
 """Above this the Bayesian estimators take minutes."""
 
 
 def default_estimators(table: Table) -> tuple[list[str], list[str]]:
-    """Return the estimators for a table where none are named, and in words which were left out.
+    """Return the estimators for a table if none are named, and in words which were left out.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def check_draws(estimators: Any) -> None:
 
 
 def check_folds(estimators: Mapping[str, Any], y: Any) -> None:
-    """Raise where there are too few points for the folds of some of the estimators."""
+    """Raise if there are too few points for the folds of some of the estimators."""
     largest, n = int(np.unique(np.asarray(y), return_counts=True)[1].max()), len(y)
     folded = {name: estimator for name, estimator in estimators.items() if isinstance(estimator, CrossValidation)}
     short = [name for name, cv in folded.items() if largest < cv.folds or (cv.interval and n < 2 * cv.folds)]

@@ -1,4 +1,4 @@
-"""Files that the command line writes: refused before the work where they cannot be written."""
+"""Files that the command line writes: refused before the work if they cannot be written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_output(path: Path | None, option: str, endings: tuple[str, ...] = ()) 
         raise ValueError(f"{option} must name a file; {path} is a folder.")
     existed = path.exists()
     try:
-        # Only writing tells whether one can write: permissions, full disks and read-only systems differ.
+        # Only writing shows whether one can write: permissions, full disks and read-only systems differ.
         with path.open("ab"):
             pass
     except OSError as error:

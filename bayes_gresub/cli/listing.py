@@ -17,15 +17,15 @@ def list_names(
         from bayes_gresub.cli.named_rules import named_rules
 
         console.table(
-            [("classifier", "left"), ("what it is", "wrap")], [(rule.name, rule.summary) for rule in named_rules()]
+            [("classifier", "left"), ("description", "wrap")], [(rule.name, rule.summary) for rule in named_rules()]
         )
         return
     from bayes_gresub.registry import estimators
 
-    columns = [("estimator", "left"), ("kind", "left"), ("what it is, when to use it", "wrap")]
+    columns = [("estimator", "left"), ("kind", "left"), ("description, when to use it", "wrap")]
     console.table(columns, [(entry.name, entry.kind, entry.summary) for entry in estimators() if entry.main])
     typer.echo("\nFor comparison with the paper only:\n")
     console.table(columns, [(entry.name, entry.kind, entry.summary) for entry in estimators() if not entry.main])
     typer.echo()
-    console.note("A measure judges the trained classifier without refits; a resampler trains it anew.", "")
+    console.note("A measure judges the trained classifier without refits; a resampler trains it again.", "")
     console.note("--estimators main is the first table, all is both. Also: bayes for bayesian, cv10 for cv.", "")

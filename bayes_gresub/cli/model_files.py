@@ -1,4 +1,4 @@
-"""Trained models from files: skops, which runs no code, or pickle and joblib where the user trusts them."""
+"""Trained models from files: skops, which runs no code, or pickle and joblib if the user trusts them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def load_model(path: str | Path, trust: bool = False) -> Any:
     path : str or Path
         Written by `skops.io.dump`; or by pickle or joblib.
     trust : bool, default False
-        Whether to load files that can run code: pickle and joblib, and skops files with types that skops does not know.
+        Whether to load files that can run code: pickle and joblib, and skops files with types that skops
+        does not trust.
 
     Raises
     ------
     FileNotFoundError, ValueError
-        With what is wrong and what to do.
+        With the problem and the remedy.
 
     Examples
     --------
@@ -45,14 +46,14 @@ def load_model(path: str | Path, trust: bool = False) -> Any:
 
 
 def columns_for(model: Any, X: Any, y: Any) -> tuple[Any, list[str]]:
-    """Return the columns of a table that a model was trained on, in its order, and in words what was left out.
+    """Return the columns of a table that a model was trained on, in its order, and in words the columns left out.
 
     Parameters
     ----------
     model : fitted classifier
     X : DataFrame
     y : ndarray of shape (n,)
-        Labels, which the model must know.
+        Labels, which must be classes of the model.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def columns_for(model: Any, X: Any, y: Any) -> tuple[Any, list[str]]:
     known = getattr(model, "classes_", None)
     if known is not None and (new := sorted(set(np.unique(y).tolist()) - set(np.asarray(known).tolist()), key=str)):
         raise ValueError(
-            f"the model must know all labels; it knows {', '.join(map(str, known))}, and the table has "
+            f"all labels must be classes of the model; these are {', '.join(map(str, known))}, and the table has "
             f"{', '.join(map(str, new))} as well. Was it trained on these data, with this target?"
         )
     names = getattr(model, "feature_names_in_", None)
@@ -79,7 +80,7 @@ def columns_for(model: Any, X: Any, y: Any) -> tuple[Any, list[str]]:
         if wanted != X.shape[1]:
             raise ValueError(
                 f"the model was trained on {wanted} columns, and the table has {X.shape[1]} besides the target. Drop "
-                "those that it does not know."
+                "those that are no classes of it."
             )
         return X.to_numpy(), notes
     if lacking := [str(name) for name in names if name not in X.columns]:
@@ -105,7 +106,7 @@ def _from_skops(file: Path, trust: bool) -> Any:
         unknown = io.get_untrusted_types(file=file)
         if unknown and not trust:
             raise ValueError(
-                f"{file.name} holds types that skops does not know to be safe: {', '.join(unknown)}. Loading them may "
+                f"{file.name} holds types that skops does not trust: {', '.join(unknown)}. Loading them may "
                 "run code of whoever wrote the file; allow it with --trust if that is you."
             )
         return io.load(file, trusted=unknown)
@@ -123,7 +124,7 @@ def _from_pickle(file: Path, trust: bool) -> Any:
 
     try:
         return joblib.load(file)
-    except Exception as error:  # what a file runs may raise anything
+    except Exception as error:  # code in a file may raise anything
         raise ValueError(f"{file.name} cannot be read as pickle or joblib: {_named(error)}.") from error
 
 

@@ -1,4 +1,4 @@
-"""Named rules: classifiers that the command line knows by name, and the steps that make a table's columns numeric.
+"""Named rules: classifiers that the command line has by name, and the steps that make a table's columns numeric.
 
 Nothing is trained here, and scikit-learn is imported when a rule is made.
 """
@@ -23,7 +23,7 @@ class NamedRule:
     summary : str
         What it is, in one line.
     make : callable
-        Returns the unfitted classifier, in a Pipeline with a StandardScaler where units matter to it. Its seeds are
+        Returns the unfitted classifier, in a Pipeline with a StandardScaler if units matter to it. Its seeds are
         left open: whatever trains it gives them.
     """
 
@@ -83,7 +83,7 @@ def preparing(numbers: Sequence[str], incomplete: Sequence[str], texts: Sequence
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    # All categories together always add up to one, and a covariance with such columns has no inverse: hence drop.
+    # All categories add up to one, and a covariance with such columns has no inverse, so the first is dropped.
     encoder = OneHotEncoder(
         drop="first", handle_unknown="ignore", max_categories=MOST_CATEGORIES + 1, sparse_output=False
     )
@@ -104,11 +104,11 @@ def preparing(numbers: Sequence[str], incomplete: Sequence[str], texts: Sequence
 
 
 MOST_CATEGORIES = 20
-"""Texts of a column that are told apart."""
+"""Texts of a column that get columns."""
 
 
 def behind(preparation: Any, rule: Any) -> Any:
-    """Return one rule that prepares and then classifies, so that refits refit both.
+    """Return one rule that prepares and then classifies, so refits refit both.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def as_json(comparison: Comparison, table: Table, settings: dict[str, Any], warn
 
 
 def _no_interval(row: Row) -> str:
-    """Return in a few words why a row has no interval; nothing where it has one."""
+    """Return in a few words why a row has no interval; nothing if it has one."""
     if row.estimate is None:
         return f"failed: {row.message}"
     return "" if row.no_interval is None else f"no interval: {row.no_interval.short}"
@@ -94,7 +94,7 @@ def _read_first(comparison: Comparison) -> Row | None:
 
 
 def _headline(comparison: Comparison, table: Table) -> list[str]:
-    """Return which number to read, and what it means."""
+    """Return which number to read, and its meaning."""
     first = _read_first(comparison)
     majority = max(table.counts, key=lambda label: table.counts[label])
     if first is None or first.estimate is None:
@@ -115,7 +115,7 @@ def _headline(comparison: Comparison, table: Table) -> list[str]:
 
 def _why(row: Row, interval: Interval | None) -> str:
     if row.kind == "resampler":
-        reason = "It trains the classifier anew on parts of the rows and counts errors on the others."
+        reason = "It trains the classifier again on parts of the rows and counts errors on the others."
     elif _assumes_class_model(row):
         return "It holds if every class is about Gaussian; nested-cv does not need that."
     else:
@@ -145,7 +145,7 @@ def _notes(comparison: Comparison, table: Table) -> list[str]:
 
 
 def _contradictions(comparison: Comparison) -> list[str]:
-    """Return a note where the number to read lies outside the interval of a row with a model of the classes."""
+    """Return a note if the number to read lies outside the interval of a row with a model of the classes."""
     first = _read_first(comparison)
     if first is None or first.estimate is None or first.kind != "resampler":
         return []

@@ -85,11 +85,11 @@ def study(
         names = listed(estimators or ESTIMATORS)
         made = Study(points, rules, names, _sizes(sizes, len(table)), repetitions, seed)
     _print_head(made, population)
-    with _client(cluster) as client, _noted() as said:
+    with _client(cluster) as client, _noted() as warned:
         results = made.run(out, n_jobs=jobs, client=client)
     _print_summary(results)
     _save(results, out)
-    for text in dict.fromkeys(said):
+    for text in dict.fromkeys(warned):
         console.note(f"Warning: {text}")
 
 
@@ -155,7 +155,7 @@ def _client(address: str | None) -> Iterator[Any]:
         client = Client(address, timeout=10)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"no scheduler answers at {address}: {error}. Start one with dask scheduler, or leave --cluster out."
+            f"no scheduler responds at {address}: {error}. Start one with dask scheduler, or leave --cluster out."
         ) from error
     try:
         yield client
@@ -165,16 +165,16 @@ def _client(address: str | None) -> Iterator[Any]:
 
 @contextmanager
 def _noted() -> Iterator[list[str]]:
-    """Yield a list that fills with what is warned of, in place of the screen."""
+    """Yield a list that fills with warnings, which do not go to the screen."""
     import warnings
 
-    said: list[str] = []
+    texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            yield said
+            yield texts
         finally:
-            said += [" ".join(str(one.message).split()) for one in caught if one.category is UserWarning]
+            texts += [" ".join(str(warning.message).split()) for warning in caught if warning.category is UserWarning]
 
 
 def _print_head(made: Study, population: str) -> None:
@@ -196,13 +196,13 @@ def _print_summary(results: StudyResults) -> None:
     if len(grid.rules) == 1:
         shown = rms.loc[grid.rules[0]].unstack("n")
         titles = [f"n={n}" for n in grid.sample_sizes]
-        what = f"RMS of estimate less true error, {grid.rules[0]}, by the size n of the training set"
+        heading = f"RMS of estimate less true error, {grid.rules[0]}, by the size n of the training set"
     else:
         shown = rms.groupby(["estimator", "rule"], sort=False).mean().unstack("rule")[list(grid.rules)]
         titles = list(grid.rules)
-        what = "RMS of estimate less true error, mean over the sizes"
+        heading = "RMS of estimate less true error, mean over the sizes"
     rows = [[name, *(f"{value:.3f}" for value in shown.loc[name])] for name in grid.estimators]
-    typer.echo(f"{what}\n")
+    typer.echo(f"{heading}\n")
     console.table([("estimator", "left"), *((title, "right") for title in titles)], rows)
     typer.echo()
 
@@ -222,5 +222,5 @@ def _save(results: StudyResults, out: Path) -> None:
             f"{int(failures['count'].sum())} estimates failed, such as {first['estimator']} of {first['rule']} at "
             f"n={first['n']}: {first['message']}"
         )
-    if len(said := results.warnings()):
-        console.note(f"Warning in {int(said['tasks'].max())} tasks: {said.iloc[0]['message'][:200]}")
+    if len(table := results.warnings()):
+        console.note(f"Warning in {int(table['tasks'].max())} tasks: {table.iloc[0]['message'][:200]}")

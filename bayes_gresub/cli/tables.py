@@ -1,4 +1,4 @@
-"""Tables: a file or an embedded data set read into columns and labels, checked, with what it takes to use them.
+"""Tables: a file or an embedded data set read into columns and labels, checked, with the steps needed to use them.
 
 Nothing is imputed or encoded here: `Table.preparation` makes the step that does, for a rule to hold.
 """
@@ -37,12 +37,12 @@ class Table:
     Attributes
     ----------
     X : DataFrame
-        Features: numbers, NaN where they are missing, and texts, None where they are missing.
+        Features: numbers, NaN if missing, and texts, None if missing.
     y : ndarray of shape (n,)
         Labels, of at least two classes with at least two rows each.
     name : str
     target : str
-        The column with the labels; empty where the data came with their own.
+        The column with the labels; empty if the data came with labels.
     notes : tuple of str
         What was done in reading.
     """
@@ -78,12 +78,12 @@ class Table:
 
     @cached_property
     def texts(self) -> list[str]:
-        """Return the columns of texts that tell something."""
+        """Return the columns of texts, except constant ones."""
         return [name for name in self._useful if self.X[name].dtype.kind == "O"]
 
     @cached_property
     def incomplete(self) -> list[str]:
-        """Return the columns of numbers that tell something and lack some values."""
+        """Return the columns of numbers that lack some values, except constant ones."""
         return [name for name in self._useful if name not in self.texts and self.X[name].isna().any()]
 
     @cached_property
@@ -97,23 +97,23 @@ class Table:
         return [name for name in self.X.columns if name not in self.useless]
 
     def obstacles(self) -> list[str]:
-        """Return in words what keeps a classifier that needs numbers from using the columns as they are."""
+        """Return in words why a classifier that needs numbers cannot use the columns as they are."""
         empty = [name for name in self.useless if self.X[name].isna().all()]
         same = [name for name in self.useless if name not in empty]
-        found = []
+        obstacles = []
         if self.texts:
-            found.append(f"text in {_listed(self.texts)}")
+            obstacles.append(f"text in {_listed(self.texts)}")
         if self.incomplete:
             lacking = [f"{name} ({int(self.X[name].isna().sum())})" for name in self.incomplete]
-            found.append(f"missing values in {_listed(lacking)}")
+            obstacles.append(f"missing values in {_listed(lacking)}")
         if empty:
-            found.append(f"nothing at all in {_listed(empty)}")
+            obstacles.append(f"nothing at all in {_listed(empty)}")
         if same:
-            found.append(f"the same value in every row of {_listed(same)}")
-        return found
+            obstacles.append(f"the same value in every row of {_listed(same)}")
+        return obstacles
 
     def preparation(self) -> tuple[Any, list[str]]:
-        r"""Return the unfitted step that makes the columns numeric, None if there is nothing to do, and what it does.
+        r"""Return the unfitted step that makes the columns numeric, None if there is nothing to do, and its effect.
 
         Examples
         --------
@@ -142,7 +142,7 @@ class Table:
 
     def doubts(self) -> list[str]:
         """Return in words which columns look as if they should not be features."""
-        found = []
+        doubts = []
         for name in self._useful:
             column = self.X[name]
             different = column.nunique()
@@ -150,20 +150,18 @@ class Table:
                 numbers = _as_numbers(column)
                 strange = column[numbers.isna() & column.notna()]
                 if numbers.notna().mean() > 0.5:
-                    found.append(
+                    doubts.append(
                         f"column {name} is text because of values such as {strange.iloc[0]!r}; most of it are numbers. "
                         "Replace those in the file."
                     )
                 elif different > max(MOST_CATEGORIES, len(self) / 2):
-                    found.append(
+                    doubts.append(
                         f"column {name} has {different} different texts in {len(self)} rows: it looks like an "
-                        "identifier, which tells nothing of new rows. Leave it out."
+                        "identifier, which is useless for new rows. Leave it out."
                     )
             elif column.dtype.kind in "iu" and len(self) > 10 and (column.diff().iloc[1:] == 1).all():
-                found.append(
-                    f"column {name} looks like a row number, which tells nothing about new rows. Leave it out."
-                )
-        return found
+                doubts.append(f"column {name} looks like a row number, which is useless for new rows. Leave it out.")
+        return doubts
 
 
 def read_table(
@@ -185,7 +183,7 @@ def read_table(
     Raises
     ------
     FileNotFoundError, ValueError
-        With what is wrong and what to do.
+        With the problem and the remedy.
 
     Examples
     --------
@@ -260,15 +258,15 @@ def _read_file(path: Path, separator: str | None) -> pd.DataFrame:
         raise ValueError(
             f"{path.name} cannot be read as a table: {_first(error)}. Is the separator {sep!r}?"
         ) from error
-    if len(names) == 1 and (found := [mark for mark in ";\t|" if mark in names[0]]):
-        raise ValueError(f"{path.name} has one column only, whose name holds {found[0]!r}. Give that as the separator.")
+    if len(names) == 1 and (marks := [mark for mark in ";\t|" if mark in names[0]]):
+        raise ValueError(f"{path.name} has one column only, whose name holds {marks[0]!r}. Give that as the separator.")
     if len(set(names)) == len(names):
         return frame
     return frame.set_axis(names, axis=1)
 
 
 def _labels(column: pd.Series, name: str) -> Labels:
-    """Return the labels of a column, or raise where they are no classes."""
+    """Return the labels of a column, or raise if they are no classes."""
     if missing := int(column.isna().sum()):
         row = int(np.flatnonzero(column.isna())[0]) + 1
         raise ValueError(
@@ -304,7 +302,7 @@ def _labels(column: pd.Series, name: str) -> Labels:
 
 
 def _features(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return columns of numbers and of texts only, or raise where others are among them."""
+    """Return columns of numbers and of texts only, or raise if others are among them."""
     import pandas as pd
 
     columns = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Batched(BaseEstimator):
-    """A trained module that is asked in batches, in evaluation mode, without gradients, and left as it was found."""
+    """A trained module that is called in batches, in evaluation mode, without gradients, and left as it was."""
 
     module: Any
     input_shape: Any
@@ -30,7 +30,7 @@ class _Batched(BaseEstimator):
         return True
 
     def _answers(self, X: ArrayLike) -> Floats:
-        """Return what the module answers, shape (m, ...), in the module's own precision."""
+        """Return the output of the module, shape (m, ...), in the module's precision."""
         import torch
 
         self._check_parameters()
@@ -50,12 +50,12 @@ class _Batched(BaseEstimator):
         dtype, device = self._place()
         # Pieces of one size: a small last batch would cost nearly as much as a full one.
         pieces = np.array_split(points, max(1, -(-len(points) // self.batch_size)))
-        found = []
+        outputs = []
         with _as_found(self.module), torch.inference_mode():
             for piece in pieces:
                 batch = torch.as_tensor(np.ascontiguousarray(piece)).to(device=device, dtype=dtype)
-                found.append(self._called(batch))
-        return np.concatenate(found)
+                outputs.append(self._called(batch))
+        return np.concatenate(outputs)
 
     def _called(self, batch: torch.Tensor) -> Floats:
         import torch
@@ -64,13 +64,13 @@ class _Batched(BaseEstimator):
             answer = self.module(batch)
         except RuntimeError as error:
             error.add_note(
-                f"raised by the module at a batch of shape {tuple(batch.shape)}. If X is flat, say input_shape=, such "
+                f"raised by the module at a batch of shape {tuple(batch.shape)}. If X is flat, set input_shape=, such "
                 "as (1, 28, 28)."
             )
             raise
         if not isinstance(answer, torch.Tensor) or answer.ndim < 1 or len(answer) != len(batch):
             shape = tuple(answer.shape) if isinstance(answer, torch.Tensor) else type(answer).__name__
-            raise ValueError(f"the module must answer a tensor with one row per point; got {shape} for {len(batch)}.")
+            raise ValueError(f"the module must return a tensor with one row per point; got {shape} for {len(batch)}.")
         return np.asarray(answer.cpu().numpy())
 
     def _place(self) -> tuple[torch.dtype, torch.device]:
@@ -79,12 +79,14 @@ class _Batched(BaseEstimator):
 
         numbers = next((p for p in [*self.module.parameters(), *self.module.buffers()] if p.is_floating_point()), None)
         dtype = torch.get_default_dtype() if numbers is None else numbers.dtype
-        own = torch.device("cpu") if numbers is None else numbers.device
+        device = torch.device("cpu") if numbers is None else numbers.device
         if self.device is None:
-            return dtype, own
+            return dtype, device
         wanted = torch.device(self.device)
-        if numbers is not None and (wanted.type != own.type or wanted.index not in (None, own.index)):
-            raise ValueError(f"the module is on {own}, device says {wanted}. Move it with module.to({str(wanted)!r}).")
+        if numbers is not None and (wanted.type != device.type or wanted.index not in (None, device.index)):
+            raise ValueError(
+                f"the module is on {device}, but device={str(wanted)!r}. Move it with module.to({str(wanted)!r})."
+            )
         return dtype, wanted
 
     def _check_parameters(self) -> None:
@@ -98,8 +100,8 @@ class _Batched(BaseEstimator):
 class TorchClassifier(ClassifierMixin, _Batched):
     """A trained torch module as a classifier, as it is.
 
-    The module maps a batch to one logit per class, or with two classes to a single one, that of the second. It is asked
-    in batches, in evaluation mode and without gradients, in its own precision, and left in the mode that it was in.
+    The module maps a batch to one logit per class, or with two classes to a single one, that of the second. It is
+    called in batches, in evaluation mode and without gradients, in its own precision, and left in the mode it was in.
 
     Parameters
     ----------
@@ -107,10 +109,10 @@ class TorchClassifier(ClassifierMixin, _Batched):
     classes : sequence
         The labels, in the order of the logits.
     input_shape : tuple of int, optional
-        Shape of one point for the module, where X comes flat; by default points keep the shape they have.
+        Shape of one point for the module, if X is flat; by default points keep the shape they have.
     batch_size : int, default 1000
     device : str, optional
-        Where the module is; by default it is asked.
+        Device of the module; by default that of its parameters.
 
     Attributes
     ----------
@@ -156,12 +158,12 @@ class TorchClassifier(ClassifierMixin, _Batched):
             logits = logits[:, 0]
         if logits.ndim > 2 or (logits.ndim == 2 and logits.shape[1] != c) or (logits.ndim == 1 and c != 2):
             raise ValueError(
-                f"the module must answer one logit per class, or a single one for two classes; got shape "
+                f"the module must return one logit per class, or a single one for two classes; got shape "
                 f"{logits.shape} for {c} classes."
             )
         if not np.isfinite(logits).all():
             raise ValueError(
-                f"the module must answer finite logits; {int((~np.isfinite(logits)).sum())} are not. Did its training "
+                f"the module must return finite logits; {int((~np.isfinite(logits)).sum())} are not. Did its training "
                 "diverge?"
             )
         return logits
@@ -196,10 +198,10 @@ class TorchFeatures(TransformerMixin, _Batched):
     module : torch.nn.Module
         Such as a network without its last layer.
     input_shape : tuple of int, optional
-        Shape of one point for the module, where X comes flat; by default points keep the shape they have.
+        Shape of one point for the module, if X is flat; by default points keep the shape they have.
     batch_size : int, default 1000
     device : str, optional
-        Where the module is; by default it is asked.
+        Device of the module; by default that of its parameters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is only there to reproduce the paper: its experiments and claims, its product form, LeNet-5 and MNIST.
+"""Everything that only reproduces the paper: its experiments and claims, its product form, LeNet-5 and MNIST.
 
 Importing it registers the estimators that are only there for comparison with the paper. The public names are listed in
 `__init__.pyi`.

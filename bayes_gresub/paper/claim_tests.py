@@ -23,13 +23,13 @@ _Second = TypeVar("_Second")
 
 @dataclass(frozen=True)
 class Evidence:
-    """A z-score in one cell, positive where it speaks for the claim.
+    """A z-score in one cell, positive if it supports the claim.
 
     Attributes
     ----------
     where : str
     z : float
-        Against the strongest rival where there are several.
+        Against the strongest rival if there are several.
     against : float
         How far below 0 it must be to count against the claim: further the more rivals there are, of which one is the
         strongest by chance.
@@ -47,7 +47,7 @@ class Claim:
     Attributes
     ----------
     quote : str
-        What the paper says.
+        The paper's words.
     reading : str
         What was tested.
     evidence : tuple of Evidence
@@ -60,8 +60,8 @@ class Claim:
     @property
     def counts(self) -> tuple[int, int, int]:
         """Return in how many cells the claim is borne out, open and contradicted."""
-        holds = sum(one.z >= DECIDED for one in self.evidence)
-        fails = sum(one.z <= -one.against for one in self.evidence)
+        holds = sum(cell.z >= DECIDED for cell in self.evidence)
+        fails = sum(cell.z <= -cell.against for cell in self.evidence)
         return holds, len(self.evidence) - holds - fails, fails
 
     @property
@@ -84,15 +84,15 @@ class Claim:
         return "borne out in part"
 
 
-def to_frame(found: Iterable[Claim]) -> pd.DataFrame:
+def to_frame(claims: Iterable[Claim]) -> pd.DataFrame:
     """Return claims as a table: how many cells are for, open and against, the range of z, and the verdict."""
     import pandas as pd
 
     rows = []
-    for claim in found:
-        z = np.array([one.z for one in claim.evidence if np.isfinite(one.z)] or [np.nan])
+    for claim in claims:
+        z = np.array([cell.z for cell in claim.evidence if np.isfinite(cell.z)] or [np.nan])
         holds, is_open, fails = claim.counts
-        against = [one.where for one in claim.evidence if one.z <= -one.against]
+        against = [cell.where for cell in claim.evidence if cell.z <= -cell.against]
         rows.append(
             {
                 "claim": claim.quote,
@@ -117,7 +117,7 @@ class Run:
     ----------
     results : StudyResults
     needed : iterable of str
-        Rules and estimators that the claims speak of.
+        Rules and estimators that the claims are about.
     study : str
         The study that has them.
     """
@@ -139,19 +139,19 @@ class Run:
 
     def unbiased(self, name: str, margin: float, rules: Iterable[str], sizes: Iterable[int]) -> tuple[Evidence, ...]:
         """Return, per cell, the z-score of the size of a bias below a margin."""
-        found = []
+        evidence = []
         for rule, n in _product(rules, sizes):
             value = evaluate("absolute_bias", self.results.repetitions(rule, n, name))
-            found.append(Evidence(f"{rule}, n={n}", _ratio(margin - value.value, value.std_error)))
-        return tuple(found)
+            evidence.append(Evidence(f"{rule}, n={n}", _ratio(margin - value.value, value.std_error)))
+        return tuple(evidence)
 
     def less(
         self, name: str, rivals: Iterable[str], metric: str, rules: Iterable[str], sizes: Iterable[int]
     ) -> tuple[Evidence, ...]:
         """Return, per cell, the z-score against the strongest rival."""
-        others = list(rivals)
+        opponents = list(rivals)
         return tuple(
-            _weakest(f"{rule}, n={n}", {other: self._z(name, other, metric, rule, n) for other in others})
+            _weakest(f"{rule}, n={n}", {rival: self._z(name, rival, metric, rule, n) for rival in opponents})
             for rule, n in _product(rules, sizes)
         )
 
@@ -159,40 +159,40 @@ class Run:
         self, name: str, rivals: Iterable[str], metric: str, rules: Iterable[str], sizes: Iterable[int]
     ) -> tuple[Evidence, ...]:
         """Return, per cell, the z-score against the rival that comes nearest."""
-        others = list(rivals)
+        opponents = list(rivals)
         return tuple(
-            _weakest(f"{rule}, n={n}", {other: self._z(other, name, metric, rule, n) for other in others})
+            _weakest(f"{rule}, n={n}", {rival: self._z(rival, name, metric, rule, n) for rival in opponents})
             for rule, n in _product(rules, sizes)
         )
 
     def less_with(self, better: Iterable[str], worse: Iterable[str], name: str, metric: str) -> tuple[Evidence, ...]:
         """Return z-scores of one estimator's metric with some rules against that with others, sample by sample."""
-        found = []
-        for one, other in _product(better, worse):
+        evidence = []
+        for easier, harder in _product(better, worse):
             for n in self.sizes:
-                first, second = (self.results.repetitions(rule, n, name) for rule in (one, other))
+                first, second = (self.results.repetitions(rule, n, name) for rule in (easier, harder))
                 value, _ = paired_difference(metric, second, first)
-                found.append(Evidence(f"{one} against {other}, n={n}", _ratio(value.value, value.std_error)))
-        return tuple(found)
+                evidence.append(Evidence(f"{easier} against {harder}, n={n}", _ratio(value.value, value.std_error)))
+        return tuple(evidence)
 
     def falls(self, name: str, metric: str) -> tuple[Evidence, ...]:
         """Return z-scores of a metric at each size against that at the next, whose samples are others."""
-        found = []
+        evidence = []
         for rule in self.rules:
             values = [evaluate(metric, self.results.repetitions(rule, n, name)) for n in self.sizes]
             for n, more, first, second in zip(self.sizes, self.sizes[1:], values, values[1:], strict=False):
                 error = float(np.hypot(first.std_error, second.std_error))
-                found.append(Evidence(f"{rule}, n={n} to {more}", _ratio(first.value - second.value, error)))
-        return tuple(found)
+                evidence.append(Evidence(f"{rule}, n={n} to {more}", _ratio(first.value - second.value, error)))
+        return tuple(evidence)
 
     def _bias(
         self, name: str, bound: float, sign: float, rules: Iterable[str], sizes: Iterable[int]
     ) -> tuple[Evidence, ...]:
-        found = []
+        evidence = []
         for rule, n in _product(rules, sizes):
             value = evaluate("bias", self.results.repetitions(rule, n, name))
-            found.append(Evidence(f"{rule}, n={n}", _ratio(sign * (value.value - bound), value.std_error)))
-        return tuple(found)
+            evidence.append(Evidence(f"{rule}, n={n}", _ratio(sign * (value.value - bound), value.std_error)))
+        return tuple(evidence)
 
     def _z(self, smaller: str, larger: str, metric: str, rule: str, n: int) -> float:
         first, second = (self.results.repetitions(rule, n, name) for name in (larger, smaller))
@@ -201,7 +201,7 @@ class Run:
 
 
 def _weakest(where: str, scores: dict[str, float]) -> Evidence:
-    """Return the evidence against the strongest rival; it is unknown where a rival that might be stronger is."""
+    """Return the evidence against the strongest rival; it is unknown if a rival that might be stronger is."""
     known = {name: z for name, z in scores.items() if np.isfinite(z)}
     strongest = min(known or scores, key=lambda name: scores[name])
     # As many chances to be beaten as rivals (Bonferroni).
@@ -216,5 +216,5 @@ def _ratio(value: float, error: float) -> float:
 
 
 def _product(first: Iterable[str], second: Iterable[_Second]) -> list[tuple[str, _Second]]:
-    others = list(second)
-    return [(one, other) for one in first for other in others]
+    seconds = list(second)
+    return [(left, right) for left in first for right in seconds]

@@ -20,7 +20,7 @@ def image_claims(results: StudyResults) -> list[Claim]:
         "overcompensated and are positively biased"
     )
     larger = "with a larger bias in magnitude as well"
-    found = [
+    claims_tested = [
         Claim(
             "Naive-Bayes bolstered resubstitution is able to improve on the optimistic bias of resubstitution",
             "NB_bolster: |bias| smaller than resubstitution's",
@@ -62,7 +62,7 @@ def image_claims(results: StudyResults) -> list[Claim]:
                 "the bias, variance, and RMS of all estimators decrease monotonically with increasing sample size",
                 f"{metric.replace('absolute_bias', '|bias|')} of every estimator without calibration smaller at the "
                 "next n",
-                tuple(one for name in _PLAIN for one in run.falls(name, metric)),
+                tuple(evidence for name in _PLAIN for evidence in run.falls(name, metric)),
             )
             for metric in ("absolute_bias", "variance", "rms")
         ),
@@ -101,4 +101,4 @@ def image_claims(results: StudyResults) -> list[Claim]:
             for name, calibrated in HOLD_OUT.items()
         ),
     ]
-    return found
+    return claims_tested

@@ -85,7 +85,7 @@ def image_study(
         As in the paper.
     seed : int, default 0
     population : Population, optional
-        MNIST by default, from `folder`; where no folder is named, scikit-learn's digits, which a warning says.
+        MNIST by default, from `folder`; if no folder is named, scikit-learn's digits, with a warning.
     folder : str or Path, optional
         With the MNIST files; that in the environment variable BAYES_GRESUB_MNIST by default.
     sample_sizes : iterable of int
@@ -152,7 +152,7 @@ def _default_population(folder: str | Path | None) -> Population:
     if folder_is_named(folder):
         return mnist(folder)
     warn_user(
-        "no folder with the MNIST files was named, so that the study uses scikit-learn's 1,797 digits of 8 x 8 pixels. "
+        "no folder with the MNIST files was named, so the study uses scikit-learn's 1,797 digits of 8 x 8 pixels. "
         f"For MNIST give folder=... or set {FOLDER_VARIABLE}."
     )
     return digits()

@@ -1,4 +1,4 @@
-"""What the paper's theorems say of large samples: the Vapnik-Chervonenkis bound, and an experiment beside it."""
+"""The paper's theorems on large samples: the Vapnik-Chervonenkis bound, and an experiment beside it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def vc_bound(n: ArrayLike, vc_dimension: int, tau: float) -> Floats:
               \le \min\left(1, \, 8 (n + 1)^{V} e^{-n \tau^2 / 32}\right)
 
     for two classes and a family of sets with Vapnik-Chervonenkis dimension V: d + 1 for linear rules in d features,
-    infinite for nearest neighbours. It is 1, and says nothing, until n is large.
+    infinite for nearest neighbours. It is 1, and so useless, until n is large.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def large_sample_study(
 ) -> Study:
     """Return a study of estimators at growing sample sizes, for rules of finite and of infinite VC dimension.
 
-    By the paper's theorems an estimator is consistent where the rule's VC dimension is finite and its measure comes
+    By the paper's theorems an estimator is consistent if the rule's VC dimension is finite and its measure comes
     to plain resubstitution as n grows. LDA has VC dimension d + 1; a tree with five points a leaf and 3NN have
-    none. Widths shrink as n^(-1/d), so that bolstering comes to plain resubstitution slowly in many dimensions. The
-    posterior of k neighbours with k fixed never comes to the label itself, nor does the product form.
+    none. Widths shrink as n^(-1/d), so bolstering comes to plain resubstitution slowly in many dimensions. The
+    posterior of k neighbours with k fixed never comes to the label itself; the product form does not either.
 
     Parameters
     ----------

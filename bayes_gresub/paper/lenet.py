@@ -33,9 +33,9 @@ class LeNet5(ClassifierMixin, BaseEstimator):
     as in the original network, initial weights of Glorot & Bengio, grey values standardised by their overall mean and
     deviation.
 
-    A fit that still misclassifies more than half as many of its training images as always saying the most frequent
-    class would is one that failed to learn. It is begun anew with other weights, and if that happens `restarts` times,
-    a ConvergenceWarning says so.
+    A fit that still misclassifies more than half as many of its training images as always predicting the most
+    frequent class would has failed to learn. It is trained again from other weights, and if that happens `restarts`
+    times, there is a ConvergenceWarning.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class LeNet5(ClassifierMixin, BaseEstimator):
         return self._classifier().predict(X)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the softmax of the logits; of a network that fits its training images it says little."""
+        """Return the softmax of the logits; at the training images of a network that fits them it is of little use."""
         return self._classifier().predict_proba(X)
 
     def predict_log_proba(self, X: ArrayLike) -> Floats:

@@ -39,7 +39,7 @@ def load_mnist(folder: str | Path | None = None, part: str = "train") -> tuple[B
     Raises
     ------
     FileNotFoundError
-        Where a file is missing; the message says which and where to put it.
+        If a file is missing; the message names it and the place to put it.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def mnist(folder: str | Path | None = None) -> FiniteData:
 def _path(folder: Path, name: str) -> Path:
     # Some mirrors write a dot where others write a dash.
     names = [name, name.replace("-idx", ".idx")]
-    for candidate in [folder / f"{one}{ending}" for one in names for ending in ("", ".gz")]:
+    for candidate in [folder / f"{stem}{ending}" for stem in names for ending in ("", ".gz")]:
         if candidate.is_file():
             return candidate
     raise FileNotFoundError(f"{folder} lacks {name}.gz. {_ADVICE}")

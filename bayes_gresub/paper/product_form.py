@@ -37,8 +37,8 @@ class ProductForm(Measure):
 
     .. math:: \hat\varepsilon = \frac1n \sum_i \mu_i(\psi \ne Y_i)\, \hat P(\psi(X_i) \ne Y \mid X = X_i)
 
-    The product is not additive in the set, hence no measure: it has a value and contributions, but no confusion mass,
-    nor anything else of a law. It is strongly optimistic, and the paper's claims were found false of it; it is here to
+    The product is not additive in the set, so it is no measure: it has a value and contributions, but no confusion mass
+    and nothing else of a law. It is strongly optimistic, and the paper's claims do not hold for it; it is here to
     show that.
 
     Parameters

@@ -21,7 +21,7 @@ def claims(results: StudyResults) -> list[Claim]:
     """
     run = Run(results, (*PUBLISHED, *rules()), "paper.synthetic_study()")
     small, all_sizes, largest = run.sizes[:2], run.sizes, run.sizes[-1:]
-    found = [
+    claims_tested = [
         Claim(
             "plain resubstitution is heavily negatively-biased at small sample sizes",
             f"bias below -0.05 at n = {_listed(small)}, all rules",
@@ -155,14 +155,14 @@ def claims(results: StudyResults) -> list[Claim]:
             for name in ("spherical_bolster", "spherical_bolster-3NNpp")
         ),
     ]
-    return found
+    return claims_tested
 
 
 def _rivals(name: str, *but: str) -> list[str]:
     """Return the published estimators other than this, both its forms left out."""
-    own = set(_FORMS.values()) if name in _FORMS.values() else {name}
+    forms = set(_FORMS.values()) if name in _FORMS.values() else {name}
     # Semi-bolstering was published for 3NN only, later.
-    return [one for one in PUBLISHED if one not in own and one not in but and one != "semi_bolster"]
+    return [rival for rival in PUBLISHED if rival not in forms and rival not in but and rival != "semi_bolster"]
 
 
 def _listed(sizes: Iterable[int]) -> str:

@@ -31,7 +31,7 @@ PUBLISHED = (
 def rules() -> dict[str, Any]:
     """Return the paper's four classification rules.
 
-    It does not say with which C the support vector machines were trained; 1, the default, fits its figures.
+    It does not state the C of the support vector machines; 1, the default, fits its figures.
 
     Examples
     --------

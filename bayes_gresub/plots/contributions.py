@@ -21,7 +21,7 @@ def plot_contributions(estimate: ErrorEstimate, ax: Axes | None = None, *, most:
     .. math:: s_i = w_i c_i / \hat\varepsilon
 
     with c the contributions of the points and w their weights. Points of contribution above 1/2, which are more wrong
-    than right, are orange: for plain resubstitution these are the misclassified ones. The title says how much of the
+    than right, are orange: for plain resubstitution these are the misclassified ones. The title states how much of the
     error the points shown make together. Of equally harmful points the first row comes first.
 
     Parameters
@@ -29,7 +29,7 @@ def plot_contributions(estimate: ErrorEstimate, ax: Axes | None = None, *, most:
     estimate : ErrorEstimate
         Made by a measure about the points, or by a resampler that averages over them.
     ax : Axes, optional
-        Of a figure with layout="constrained", so that the legend below has room.
+        Of a figure with layout="constrained", which makes room for the legend below.
     most : int, default 20
         Points shown at most; those that bring nothing are left out.
 
@@ -55,7 +55,7 @@ def plot_contributions(estimate: ErrorEstimate, ax: Axes | None = None, *, most:
         )
     value = estimate.value
     masses = estimate.point_weights * estimate.contributions
-    # Contributions count in the order of the rows where they are equal.
+    # Contributions count in the order of the rows if they are equal.
     shown = np.argsort(-masses, kind="stable")[:most]
     shown = shown[masses[shown] > 0]
     shares = masses[shown] / masses.sum() if len(shown) else np.empty(0)

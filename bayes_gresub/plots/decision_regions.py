@@ -42,9 +42,9 @@ def plot_regions(
     measure : fitted measure, optional
         Fitted to X and y, such as `Bolstered().fit(X, y)`.
     ax : Axes, optional
-        Of a figure with layout="constrained", so that the legend below has room.
+        Of a figure with layout="constrained", which makes room for the legend below.
     resolution : int, default 200
-        Points of the grid along each axis at which the classifier is asked.
+        Points of the grid along each axis at which the classifier predicts.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def plot_regions(
 
 
 def _kernels(measure: Any, classifier: Any, sample: Sample) -> Components:
-    """Return the laws on x about the points, or raise where the measure has none or was fitted to other points."""
+    """Return the laws on x about the points, or raise if the measure has none or was fitted to other points."""
     if isinstance(measure, type) or not getattr(measure, "is_centred", False):
         raise TypeError(
             "measure must be a fitted one that has its mass at or about the points, such as Bolstered().fit(X, y); got "
@@ -143,7 +143,7 @@ def _draw_regions(region: Region, limits: Floats, resolution: int, ax: Axes) -> 
     for code in present[1:]:
         ax.contour(across, up, (codes == code).astype(float), levels=[0.5], colors="black", linewidths=0.8, zorder=1)
     if region.n_classes > len(FILLS):
-        # Colours come again, so the regions say themselves which class they are.
+        # Colours repeat, so the regions are labelled with their classes.
         for code in present:
             row, column = _innermost(codes == code)
             ax.text(
@@ -180,18 +180,18 @@ def _draw_kernels(outlines: list[Floats], codes: Ints, are_balls: bool, ax: Axes
             autolim=False,
         )
     if outlines:
-        what = "kernel: edge of the ball" if are_balls else "kernel: 1 s.d."
-        ax.plot([], [], color="#444444", linewidth=0.8, label=what)
+        label = "kernel: edge of the ball" if are_balls else "kernel: 1 s.d."
+        ax.plot([], [], color="#444444", linewidth=0.8, label=label)
     if len(outlines) == 2:
         ax.plot([], [], color="#444444", linewidth=0.8, linestyle=(0, (3, 2)), label="kernel: 2 s.d.")
 
 
-def _draw_points(region: Region, sample: Sample, said: Ints, ax: Axes) -> None:
+def _draw_points(region: Region, sample: Sample, predicted: Ints, ax: Axes) -> None:
     for code, label in enumerate(region.classes.tolist()):
-        own = sample.features[sample.codes == code]
+        members = sample.features[sample.codes == code]
         ax.scatter(
-            own[:, 0],
-            own[:, 1],
+            members[:, 0],
+            members[:, 1],
             s=32,
             color=_color(code),
             marker=MARKERS[code % len(MARKERS)],
@@ -200,7 +200,7 @@ def _draw_points(region: Region, sample: Sample, said: Ints, ax: Axes) -> None:
             label=f"class {label}",
             zorder=4,
         )
-    wrong = sample.features[said != sample.codes]
+    wrong = sample.features[predicted != sample.codes]
     if len(wrong):
         ax.scatter(
             wrong[:, 0],
@@ -209,7 +209,7 @@ def _draw_points(region: Region, sample: Sample, said: Ints, ax: Axes) -> None:
             facecolors="none",
             edgecolors="black",
             linewidths=1.1,
-            label=f"misclassified: {len(wrong)} of {len(said)}",
+            label=f"misclassified: {len(wrong)} of {len(predicted)}",
             zorder=5,
         )
 

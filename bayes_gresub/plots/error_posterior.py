@@ -32,8 +32,8 @@ def plot_error_posterior(
 ) -> Axes:
     """Draw the posterior density of the error, its mean and an equal-tailed interval, for one or several estimates.
 
-    The density is a Gaussian kernel estimate from the draws (Scott's bandwidth), reflected at 0 and 1, so that it has
-    mass 1 between them. Intervals are bars under it, the dots on them means; where all draws are the same there is no
+    The density is a Gaussian kernel estimate from the draws (Scott's bandwidth), reflected at 0 and 1, so it has
+    mass 1 between them. Intervals are bars under it, the dots on them means; if all draws are the same there is no
     density, and a line stands there.
 
     Parameters
@@ -41,13 +41,13 @@ def plot_error_posterior(
     estimates : ErrorEstimate or mapping from name to ErrorEstimate
         With posterior draws: made by `Bayesian`, or by `PosteriorProbability` with a Gaussian process.
     ax : Axes, optional
-        Of a figure with layout="constrained", so that the legend below has room.
+        Of a figure with layout="constrained", which makes room for the legend below.
     level : float, default 0.95
         Of the intervals.
     reference : float, optional
         An error to compare with, such as that on held-out data.
     threshold : float, optional
-        Shade what is below this error, and state its probability.
+        Shade the errors below this one, and state their probability.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def plot_error_posterior(
 
 def _named(estimates: ErrorEstimate | Mapping[str, ErrorEstimate]) -> Mapping[str, ErrorEstimate]:
     named = {"": estimates} if isinstance(estimates, ErrorEstimate) else estimates
-    if not isinstance(named, Mapping) or not all(isinstance(one, ErrorEstimate) for one in named.values()):
+    if not isinstance(named, Mapping) or not all(isinstance(estimate, ErrorEstimate) for estimate in named.values()):
         raise TypeError(f"estimates must be an ErrorEstimate or a mapping from names to them; got {estimates!r}.")
     if not named:
         raise ValueError("estimates must hold at least one estimate; got an empty mapping.")
@@ -116,7 +116,7 @@ def _named(estimates: ErrorEstimate | Mapping[str, ErrorEstimate]) -> Mapping[st
 
 
 def _draws(name: str, estimate: ErrorEstimate) -> PosteriorDraws:
-    # Also raises where there are draws, of classes of unknown probability.
+    # Also raises if there are draws, but of classes of unknown probability.
     if estimate.draws is None or estimate.posterior_draws is None:
         raise ValueError(
             f"a posterior of the error needs posterior draws; {f'{name!r}, ' if name else 'the estimate '}made by "
@@ -127,7 +127,7 @@ def _draws(name: str, estimate: ErrorEstimate) -> PosteriorDraws:
 
 
 def _density(draws: Floats) -> tuple[Floats, Floats]:
-    """Return errors and the density there; empty where the draws do not differ."""
+    """Return errors and the density there; empty if the draws do not differ."""
     from scipy.stats import gaussian_kde
 
     if np.ptp(draws) <= 1e-9:

@@ -1,4 +1,4 @@
-"""What every figure shares: new axes where none are given, a plain look, and a legend that covers nothing."""
+"""The common parts of all figures: new axes if none are given, a plain look, and a legend that covers nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plain(ax: Axes, grid: Literal["both", "x", "y"] = "both") -> Axes:
 def legend_below(ax: Axes) -> None:
     """Put the legend under the axes, in as many columns as its longest label allows.
 
-    It belongs to the axes, so that constrained and tight layouts make room for it.
+    It belongs to the axes, so constrained and tight layouts make room for it.
     """
     from matplotlib.transforms import ScaledTranslation
 

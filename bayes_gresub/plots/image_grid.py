@@ -33,7 +33,7 @@ def plot_images(images: NDArray[Any], titles: Sequence[str], *, columns: int = 2
             for kind, ax in enumerate(line):
                 ax.set_axis_off()
                 if number < rows:
-                    # One grey scale for all, so that noise beyond black and white shows as that.
+                    # One grey scale for all, so noise beyond black and white shows.
                     ax.imshow(images[number, kind], cmap="gray", vmin=0, vmax=1)
                 if row == 0:
                     ax.set_title(titles[kind], fontsize=10)

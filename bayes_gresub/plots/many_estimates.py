@@ -1,4 +1,4 @@
-"""Figures of what several estimators say of one classifier."""
+"""Figures of several estimates of one classifier's error."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def plot_estimates(
 ) -> Axes:
     """Draw one row per estimate with its interval if any, the majority-class error and a reference line.
 
-    Measures are blue, what refits is orange; exact ones are filled, sampled ones open with two Monte-Carlo standard
-    errors where these are known.
+    Measures are blue, resamplers orange; exact ones are filled, sampled ones open with two Monte-Carlo standard
+    errors if these are known.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def plot_estimates(
     reference : float, optional
         An error to compare with, such as that on held-out data.
     ax : Axes, optional
-        Of a figure with layout="constrained", so that the legend below has room.
+        Of a figure with layout="constrained", which makes room for the legend below.
 
     Examples
     --------

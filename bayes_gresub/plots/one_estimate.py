@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Row = tuple[str, float, float, tuple[float, float] | None]
-"""Name, error, Monte-Carlo standard error (NaN where unknown), and interval if any."""
+"""Name, error, Monte-Carlo standard error (NaN if unknown), and interval if any."""
 
 
 def plot_estimate(estimate: ErrorEstimate, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
-    """Draw the error overall and given each class, with intervals and Monte-Carlo errors where they exist.
+    """Draw the error overall and given each class, with intervals and Monte-Carlo errors if they exist.
 
     Posterior draws give intervals to the classes too. Thin bars are two Monte-Carlo standard errors. Where the class
-    probabilities are unknown there is no overall row, and where there is no confusion mass there are no classes.
+    probabilities are unknown there is no overall row, and if there is no confusion mass there are no classes.
 
     Parameters
     ----------
     estimate : ErrorEstimate
     ax : Axes, optional
-        Of a figure with layout="constrained", so that the legend below has room.
+        Of a figure with layout="constrained", which makes room for the legend below.
     level : float, default 0.95
         Of the intervals.
 
@@ -58,7 +58,7 @@ def plot_estimate(estimate: ErrorEstimate, ax: Axes | None = None, *, level: flo
         if interval is not None:
             ax.hlines(number, *interval, color=GREY, linewidth=4, alpha=0.4)
         if np.isfinite(error):
-            # Nothing to draw where the error is exact or its noise unknown.
+            # Nothing to draw if the error is exact or its noise unknown.
             bar = 2 * noise if noise > 0 else None
             ax.errorbar(error, number, xerr=bar, fmt="o", color=color, capsize=2, markersize=5)
     if n_overall and estimate.replicate_confusions is not None:
@@ -89,7 +89,7 @@ def _overall(estimate: ErrorEstimate, level: float) -> list[Row]:
 
 
 def _classes(estimate: ErrorEstimate, level: float) -> list[Row]:
-    """Return a row for each class; noise is known from replicates, and not where the mean is that of draws."""
+    """Return a row for each class; noise is known from replicates, and unknown if the mean is that of draws."""
     if estimate.replicate_confusions is None:
         return []
     noises = _class_noise(estimate.replicate_confusions)
@@ -113,7 +113,7 @@ def _class_noise(confusions: Floats) -> Floats:
 
 
 def _class_interval(estimate: ErrorEstimate, code: int, level: float) -> tuple[float, float] | None:
-    """Return the equal-tailed interval of the error given one class, where there are draws."""
+    """Return the equal-tailed interval of the error given one class, if there are draws."""
     if estimate.posterior_draws is None:
         return None
     errors = estimate.posterior_draws.class_errors[:, code]

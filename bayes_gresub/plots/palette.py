@@ -9,4 +9,4 @@ DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 FILLS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
-"""For classes, as areas and points; black and grey are kept for what is no class."""
+"""For classes, as areas and points; black and grey are kept for everything else."""

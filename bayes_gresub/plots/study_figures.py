@@ -38,17 +38,17 @@ LABELS = {
 }
 
 
-def plot_lines(lines: Mapping[str, Line], what: str, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
+def plot_lines(lines: Mapping[str, Line], quantity: str, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
     """Draw a metric against the sample size, one line per estimator, with bars of two standard errors.
 
     Parameters
     ----------
     lines : mapping from estimator to (sizes, values, low, high)
-    what : str
-        The metric, or what to write at the axis.
+    quantity : str
+        The metric, or another label of the axis.
     ax : Axes, optional
     level : float
-        The nominal coverage, drawn as a line where `what` is "coverage".
+        The nominal coverage, drawn as a line if `quantity` is "coverage".
 
     Examples
     --------
@@ -58,28 +58,28 @@ def plot_lines(lines: Mapping[str, Line], what: str, ax: Axes | None = None, *, 
     'RMS of the deviation'
     """
     ax = axes_or_new(ax)
-    _draw_lines(lines, what, ax, level)
-    _limit(ax, what)
+    _draw_lines(lines, quantity, ax, level)
+    _limit(ax, quantity)
     return ax
 
 
-def _draw_lines(lines: Mapping[str, Line], what: str, ax: Axes, level: float) -> None:
+def _draw_lines(lines: Mapping[str, Line], quantity: str, ax: Axes, level: float) -> None:
     sizes = next(iter(lines.values()))[0]
     is_wide = len(sizes) > 1 and sizes.max() > 20 * sizes.min()
     for number, (name, (_, values, low, high)) in enumerate(lines.items()):
         known = np.isfinite(values)
         if not known.any():
             continue
-        # Side by side, so that bars do not hide each other.
+        # Side by side, so bars do not hide each other.
         aside = number - (len(lines) - 1) / 2
         moved = sizes * np.exp(0.015 * aside) if is_wide else sizes + 0.004 * aside * np.ptp(sizes)
         bars = np.vstack([values - low, high - values])[:, known]
         ax.errorbar(moved[known], values[known], yerr=np.maximum(np.nan_to_num(bars), 0), label=name, **_style(number))
-    if what == "bias":
+    if quantity == "bias":
         ax.axhline(0, color="black", linewidth=0.8)
-    elif what == "coverage":
+    elif quantity == "coverage":
         ax.axhline(level, color="black", linewidth=0.8, linestyle=":")
-    if what == "seconds" and ax.containers:
+    if quantity == "seconds" and ax.containers:
         ax.set_yscale("log")
     if is_wide:
         ax.set_xscale("log")
@@ -87,15 +87,15 @@ def _draw_lines(lines: Mapping[str, Line], what: str, ax: Axes, level: float) ->
     ax.minorticks_off()
     ax.margins(y=0.08)
     ax.set_xlabel("sample size n")
-    ax.set_ylabel(LABELS.get(what, what))
+    ax.set_ylabel(LABELS.get(quantity, quantity))
     plain(ax)
 
 
-def _limit(ax: Axes, what: str) -> None:
+def _limit(ax: Axes, quantity: str) -> None:
     """Set the limits of the metric's axis, when all that shares it is drawn."""
-    if what == "coverage":
+    if quantity == "coverage":
         ax.set_ylim(top=1.02)
-    elif what not in ("seconds", "bias", "covariance", "correlation"):
+    elif quantity not in ("seconds", "bias", "covariance", "correlation"):
         ax.set_ylim(bottom=0)
 
 
@@ -134,13 +134,13 @@ def plot_deviations(deviations: Mapping[str, Floats], ax: Axes | None = None) ->
     return plain(ax)
 
 
-def plot_study(panels: Mapping[str, Mapping[str, Any]], what: str, *, level: float = 0.95, n: int = 0) -> Figure:
+def plot_study(panels: Mapping[str, Mapping[str, Any]], quantity: str, *, level: float = 0.95, n: int = 0) -> Figure:
     """Draw one panel per rule, two in a row as in the paper, with one legend.
 
     Parameters
     ----------
-    panels : mapping from rule to what `plot_lines` or `plot_deviations` take
-    what : str
+    panels : mapping from rule to the lines of `plot_lines` or the deviations of `plot_deviations`
+    quantity : str
         A metric, or "deviations".
     level : float
         The nominal coverage.
@@ -160,7 +160,7 @@ def plot_study(panels: Mapping[str, Mapping[str, Any]], what: str, *, level: flo
     across = min(2, len(panels))
     down = -(-len(panels) // across)
     rows = max(len(inside) for inside in panels.values())
-    is_distribution = what == "deviations"
+    is_distribution = quantity == "deviations"
     height = 0.28 * rows + 1.0 if is_distribution else 2.9
     # The legend stands below the panels, in as many columns as its longest name allows.
     names = list(dict.fromkeys(name for inside in panels.values() for name in inside))
@@ -180,7 +180,7 @@ def plot_study(panels: Mapping[str, Mapping[str, Any]], what: str, *, level: flo
         if is_distribution:
             plot_deviations(inside, ax)
         else:
-            _draw_lines(inside, what, ax, level)
+            _draw_lines(inside, quantity, ax, level)
         ax.set_title(f"{rule}, n = {n}" if is_distribution else rule, fontsize="medium")
         ax.tick_params(labelbottom=number + across >= len(panels), labelleft=number % across == 0)
         ax.set_xlabel(ax.get_xlabel() if number + across >= len(panels) else "")
@@ -188,16 +188,21 @@ def plot_study(panels: Mapping[str, Mapping[str, Any]], what: str, *, level: flo
     if is_distribution:
         grid.flat[0].set_ylim(rows - 0.4, -0.6)
     else:
-        _limit(grid.flat[0], what)
+        _limit(grid.flat[0], quantity)
     for ax in grid.flat[len(panels) :]:
         ax.remove()
     if below:
-        found: dict[str, Any] = {}
+        handles: dict[str, Any] = {}
         for ax in figure.axes:
             # Not get_legend_handles_labels, which leaves out names that begin with an underscore.
-            found.update({str(container.get_label()): container for container in ax.containers})
+            handles.update({str(container.get_label()): container for container in ax.containers})
         figure.legend(
-            found.values(), found.keys(), loc="outside lower center", ncols=columns, fontsize="small", edgecolor="none"
+            handles.values(),
+            handles.keys(),
+            loc="outside lower center",
+            ncols=columns,
+            fontsize="small",
+            edgecolor="none",
         )
     return figure
 

@@ -23,8 +23,8 @@ class FiniteData(Population):
     """Training sets of n points drawn without replacement from a data set, whose other points are the truth.
 
     The true error is the share of the points not drawn that the classifier gets wrong; its standard error is that of a
-    share of so many independent points of the population behind the data. Training sets overlap where n is not small
-    beside the size of the data, so that standard errors over repetitions are too small for that population.
+    share of so many independent points of the population behind the data. Training sets overlap if n is not small
+    beside the size of the data, so standard errors over repetitions are too small for that population.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class FiniteData(Population):
     def __post_init__(self) -> None:
         if self.class_sizes not in ("fixed", "random"):
             raise ValueError(f"class_sizes must be 'fixed' or 'random'; got {self.class_sizes!r}.")
-        _ = self._sample  # what is wrong with the data shows now
+        _ = self._sample  # raises now if the data are wrong
 
     @cached_property
     def _sample(self) -> Sample:
@@ -100,7 +100,7 @@ class FiniteData(Population):
         if self.class_sizes == "fixed":
             codes = self._sample.codes[order]
             sizes = rounded_sizes(n, np.bincount(codes) / len(codes))
-            # The first of each class; they come by turns, so that their order must be made random again.
+            # The first of each class; they come by turns, so their order must be made random again.
             rank = np.empty(len(order), dtype=np.intp)
             for code, members in enumerate(np.bincount(codes)):
                 rank[codes == code] = np.arange(members)
@@ -121,15 +121,17 @@ class Rest:
         """Return the share of these points that a classifier gets wrong; all count, whatever `n_test`."""
         check_predict(classifier)
         labels = self.sample.labels[self.rows]
-        said = np.asarray(classifier.predict(self.sample.restored(self.rows)))
-        if said.shape == (len(labels), 1):
-            said = said[:, 0]
-        if said.shape != labels.shape:
+        predicted = np.asarray(classifier.predict(self.sample.restored(self.rows)))
+        if predicted.shape == (len(labels), 1):
+            predicted = predicted[:, 0]
+        if predicted.shape != labels.shape:
             raise ValueError(
-                f"predict must return one label per point; got shape {said.shape} for {len(labels)} points."
+                f"predict must return one label per point; got shape {predicted.shape} for {len(labels)} points."
             )
         classes = self.sample.classes
-        codes = encode_labels(said, classes, "the labels that predict returns", "Train it on labels of these data.")
+        codes = encode_labels(
+            predicted, classes, "the labels that predict returns", "Train it on labels of these data."
+        )
         share = float((codes != self.sample.codes[self.rows]).mean())
         m = len(labels)
         return TrueError(share, float(np.sqrt(share * (1 - share) / (m - 1))), m, f"the {m} points not drawn")

@@ -39,7 +39,7 @@ class HeavyTailed(BlockModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 2 < self.dof < np.inf:
-            raise ValueError(f"dof must be more than 2, so that a covariance exists, and finite; got {self.dof}.")
+            raise ValueError(f"dof must be more than 2 (else no covariance exists) and finite; got {self.dof}.")
 
     def _noise(self, n: int, rng: np.random.Generator) -> Floats:
         normal = rng.standard_normal((n, len(self._factor)))
@@ -58,7 +58,7 @@ class Skewed(BlockModel):
 
     .. math:: z_j = \frac{g_j - a}{\sqrt a}, \qquad g_j \text{ independent, Gamma with shape } a
 
-    so that each :math:`z_j` has skewness :math:`2 / \sqrt a`. The true error is always that on test points. The other
+    so each :math:`z_j` has skewness :math:`2 / \sqrt a`. The true error is always that on test points. The other
     parameters are those of `PaperGaussian`; delta is by default the one with which Gaussian classes have a best error
     of 0.2.
 
@@ -97,7 +97,7 @@ class Bimodal(BlockModel):
     .. math:: x \mid y \sim \tfrac12 N(\mu_y - g u, \Sigma) + \tfrac12 N(\mu_y + g u, \Sigma), \qquad
               u' \Sigma^{-1} (\mu_1 - \mu_0) = 0, \quad u' \Sigma^{-1} u = 1
 
-    Since u tells nothing of the class, the best classifier of two classes is that of the Gaussian model, and so is its
+    Since u is independent of the class, the best classifier of two classes is that of the Gaussian model, and so is its
     error; a model with one clump a class is wrong all the same. The true error of a binary linear classifier is exact.
     The other parameters are those of `PaperGaussian`; delta is by default the one with a best error of 0.2.
 

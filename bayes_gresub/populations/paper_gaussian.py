@@ -59,19 +59,19 @@ class BlockModel(SyntheticPopulation):
             raise ValueError(f"delta must be positive and finite; got {self.delta}.")
         if self.n_classes > self.n_informative + 1:
             raise ValueError(
-                f"n_classes must be at most n_informative + 1, so that all means can be equally far apart; got "
+                f"n_classes must be at most n_informative + 1 (else the means cannot be equally far apart); got "
                 f"{self.n_classes} classes with {self.n_informative} informative features."
             )
         check_classes(self.prior, self.n_classes, self.class_sizes)
         if self.prior is not None:
-            # A tuple, so that populations can be compared.
+            # A tuple, so populations can be compared.
             object.__setattr__(self, "prior", tuple(float(p) for p in self.prior))
         if self.delta is None:
             self._check_bayes_error(self._wanted_error)
 
     @property
     def _wanted_error(self) -> float:
-        """Return the best error of Gaussian classes from which delta follows where it is not given."""
+        """Return the best error of Gaussian classes from which delta follows if it is not given."""
         return 0.2
 
     def _check_bayes_error(self, wanted: float) -> None:
@@ -165,7 +165,7 @@ class PaperGaussian(BlockModel):
     Parameters
     ----------
     bayes_error : float, optional
-        Error of the best classifier, from which delta follows; 0.2 where neither is given. The paper states neither.
+        Error of the best classifier, from which delta follows; 0.2 if neither is given. The paper states neither.
     delta : float, optional
         Instead of `bayes_error`.
     n_informative, n_noise, block : int

@@ -1,4 +1,4 @@
-"""The population interface: draw a training set, tell the true error of a classifier. No estimator is known here."""
+"""The population interface: draw a training set, compute the true error of a classifier. No estimator is used here."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class TrueError:
     ----------
     value : float
     std_error : float
-        0 where the error is exact; else that of the share of test points misclassified.
+        0 if the error is exact; else that of the share of test points misclassified.
     n_test : int
-        Test points; 0 where the error is exact.
+        Test points; 0 if the error is exact.
     method : str
 
     Examples
@@ -58,7 +58,7 @@ class TrueError:
 
 
 class Truth(Protocol):
-    """What knows the true error of classifiers."""
+    """Computes the true error of classifiers."""
 
     def true_error(self, classifier: Any, *, n_test: int = N_TEST, random_state: Seed = None) -> TrueError:
         """Return the error of a trained classifier."""
@@ -67,8 +67,8 @@ class Truth(Protocol):
 class Population(ABC):
     """A law on (x, y) that training sets are drawn from.
 
-    To make your own, give a subclass `draw`, and make it a frozen dataclass or give it `get_params`, so that a study
-    can tell whether a folder was made with it.
+    To make your own, give a subclass `draw`, and make it a frozen dataclass or give it `get_params`: a study
+    compares it with that of a folder.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Population(ABC):
 
     @abstractmethod
     def draw(self, n: int, random_state: Seed = None) -> tuple[Any, Labels, Truth]:
-        """Return n training points, their labels, and what knows the true error of classifiers trained on them."""
+        """Return n training points, their labels, and the truth about classifiers trained on them."""
 
     def sample(self, n: int, random_state: Seed = None) -> tuple[Any, Labels]:
         """Return n points and their labels."""
@@ -111,7 +111,7 @@ class SyntheticPopulation(Population):
         """Return one point for each class code."""
 
     def law(self) -> Law | None:
-        """Return the law of the population, where it is made of components; None for other laws."""
+        """Return the law of the population, if it is made of components; None for other laws."""
         return None
 
     @property
@@ -128,9 +128,9 @@ class SyntheticPopulation(Population):
         return self._points(codes, rng), codes, self
 
     def true_error(self, classifier: Any, *, n_test: int = N_TEST, random_state: Seed = None) -> TrueError:
-        """Return the error of a trained classifier: exact for a binary linear one where the law has a formula.
+        """Return the error of a trained classifier: exact for a binary linear one if the law has a formula.
 
-        Elsewhere it is that on fresh test points, as many of each class as its probability asks for.
+        Elsewhere it is that on fresh test points, as many of each class as its probability requires.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class SyntheticPopulation(Population):
         region = decision_region(classifier, points, seed, in_part=True)
         if region.n_classes > len(prior):
             raise ValueError(
-                f"the labels that the classifier knows must be among {list(range(len(prior)))}, the population's; got "
+                f"the classes of the classifier must be among {list(range(len(prior)))}, the population's; got "
                 f"{region.classes[len(prior) :].tolist()!r} too. Train it on labels of the population."
             )
         if isinstance(region.geometry, HalfSpace) and region.n_classes == 2 and self.law() is not None:
@@ -168,7 +168,7 @@ class SyntheticPopulation(Population):
             )
 
     def linear_error(self, normal: Floats, offset: float) -> float:
-        """Return the true error of the classifier that says 1 where normal'x + offset > 0, else 0; two classes."""
+        """Return the true error of the classifier that predicts 1 if normal'x + offset > 0, else 0; two classes."""
         if self.n_classes != 2 or self.law() is None:
             raise ValueError(
                 f"linear_error needs two classes whose laws have a formula; this {type(self).__name__} has not. Use "
@@ -178,7 +178,7 @@ class SyntheticPopulation(Population):
 
     def _half_space_error(self, boundary: HalfSpace, codes_of_own: Ints) -> float:
         law = self.law()
-        assert law is not None and not callable(law.labels), "asked for only where there is one"  # noqa: PT018
+        assert law is not None and not callable(law.labels), "called only if there is one"  # noqa: PT018
         regions = np.empty((len(law.weights), 2))
         regions[:, codes_of_own] = boundary.mass(law.components, [1.0]).values[0]
         return float(error_mass(joint(regions, law.weights, law.labels)))
@@ -204,7 +204,7 @@ def draw_codes(n: int, prior: Floats, class_sizes: str, rng: np.random.Generator
         return rng.choice(len(prior), size=n, p=prior)
     sizes = rounded_sizes(n, prior)
     codes = np.repeat(np.arange(len(prior)), sizes)
-    # By turns before they are shuffled: so the samples stay what they were in earlier versions.
+    # By turns before they are shuffled, so the samples are those of earlier versions.
     rank = np.concatenate([np.arange(size) for size in sizes])
     return rng.permutation(codes[np.lexsort((codes, rank))])
 
@@ -213,7 +213,7 @@ def rounded_sizes(n: int, prior: Floats) -> Ints:
     """Return whole class sizes with sum n: n times the prior, the largest remainders rounded up, ties to the first."""
     wanted = n * prior
     sizes = np.floor(wanted + 1e-9).astype(np.intp)
-    # Rounded, so that ties are ties.
+    # Rounded, so ties are ties.
     order = np.argsort(-np.round(wanted - sizes, 9), kind="stable")
     sizes[order[: n - sizes.sum()]] += 1
     return sizes

@@ -1,8 +1,7 @@
-"""Long work in parts: done in order, in parallel if wished, shown, and kept where it is interrupted."""
+"""Long work in parts: done in order, in parallel if wished, shown, and kept if it is interrupted."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -10,16 +9,16 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from bayes_gresub.progress import in_notebook
+from bayes_gresub.progress import Progress
 
 _SHOWN_AFTER = 2.0
 """Seconds of work before a progress bar appears."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Work was interrupted; `partial` is what the parts done so far say, or None where they say nothing yet.
+    """Work was interrupted; `partial` is the result of the parts done so far, or None if they have none yet.
 
-    It is computed when it is asked for, so that the interrupt itself takes no time.
+    It is computed when it is first read, so the interrupt itself takes no time.
 
     Examples
     --------
@@ -35,7 +34,7 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def partial(self) -> Any:
-        """Return what the parts done so far say, or None."""
+        """Return the result of the parts done so far, or None."""
         return None if self._partial is None else self._partial()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -44,18 +43,18 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(eq=False)
 class Work:
-    """A function to be called on each of some tasks, with what is done so far.
+    """A function to be called on each of some tasks, with the results so far.
 
     Attributes
     ----------
     function : callable
-        Takes the number of a task and the task. It must not depend on other tasks, so that neither their order nor
+        Takes the number of a task and the task. It must not depend on other tasks, so neither their order nor
         the process they run in matters.
     tasks : sequence
-    what : str
-        What the tasks are, for the progress bar.
+    name : str
+        Name of the work, for the progress bar.
     in_parent : int
-        How many of the first tasks are done in this process, because what they need is not sent to others.
+        How many of the first tasks are done in this process, because they need something that is not sent to others.
     results : list
         Of the tasks done, in order.
     seconds : float
@@ -64,7 +63,7 @@ class Work:
 
     function: Callable[[int, Any], Any]
     tasks: Sequence[Any]
-    what: str
+    name: str
     in_parent: int = 0
     results: list[Any] = field(default_factory=list)
     seconds: float = 0.0
@@ -75,13 +74,14 @@ class Work:
         return len(self.results) == len(self.tasks)
 
     def run(self, n_jobs: int | None, progress: bool | None) -> None:
-        """Do what is left; on an interrupt the results so far stay."""
+        """Do the tasks left; on an interrupt the results so far stay."""
         started, before = perf_counter(), self.seconds
-        with _bar(self.what, len(self.results), len(self.tasks), progress) as bar:
+        shown = Progress(self.name, len(self.tasks), progress, unit="fit", done=len(self.results), delay=_SHOWN_AFTER)
+        with shown:
             for result in self._stream(n_jobs):
                 self.results.append(result)
                 self.seconds = before + perf_counter() - started
-                bar.update()
+                shown.update()
 
     def _stream(self, n_jobs: int | None) -> Iterator[Any]:
         first, last = len(self.results), len(self.tasks)
@@ -95,11 +95,3 @@ class Work:
 
 def _interrupted(message: str, partial: Any) -> Interrupted:
     return Interrupted(message, lambda: partial)
-
-
-def _bar(what: str, done: int, total: int, progress: bool | None) -> Any:
-    from tqdm.std import tqdm
-
-    shown = (sys.stderr.isatty() or in_notebook()) if progress is None else progress
-    delay = _SHOWN_AFTER if progress is None else 0
-    return tqdm(desc=what, initial=done, total=total, disable=not shown, delay=delay, leave=False, unit="fit")

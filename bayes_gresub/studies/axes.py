@@ -26,7 +26,7 @@ class Grid:
 
     @property
     def tasks(self) -> list[Task]:
-        """Return all tasks: first the first repetition of every cell, so that all cells fill up together."""
+        """Return all tasks: first the first repetition of every cell, so all cells fill up together."""
         return [
             Task(rule, n, repetition)
             for repetition in range(self.repetitions)
@@ -36,9 +36,9 @@ class Grid:
 
 
 def numbers(grid: Grid, records: Mapping[Task, Record]) -> dict[str, Floats]:
-    """Return what estimators said, by name, in arrays (rule, n, estimator, repetition); NaN where it is not known.
+    """Return the estimates and their parts, by name, in arrays (rule, n, estimator, repetition); NaN if unknown.
 
-    Where an estimate does not know its Monte-Carlo standard error, the spread of its reruns is taken.
+    If the Monte-Carlo standard error of an estimate is unknown, the spread of its reruns is taken.
     """
     shape = (len(grid.rules), len(grid.sample_sizes), len(grid.estimators), grid.repetitions)
     arrays = {name: np.full(shape, np.nan) for name in _NUMBERS}
@@ -51,7 +51,7 @@ def numbers(grid: Grid, records: Mapping[Task, Record]) -> dict[str, Floats]:
                 if row[name] is not None:
                     arrays[name][i, j, k, repetition] = row[name]
             if row["std_error"] is None and row["estimate"] is not None:
-                runs = [one for one in [row["estimate"], *row["reruns"]] if one is not None]
+                runs = [value for value in [row["estimate"], *row["reruns"]] if value is not None]
                 if len(runs) > 1:
                     arrays["std_error"][i, j, k, repetition] = np.std(runs, ddof=1)
     return arrays

@@ -17,7 +17,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from bayes_gresub.studies.tasks import Job, Record, Task, run_task
 
 _AHEAD = 1000
-"""Tasks that a cluster is handed before the first is done: enough to keep many workers busy."""
+"""Tasks that a cluster gets before the first is done: enough to keep many workers busy."""
 
 _MOST_WAITED = 300.0
 """Seconds that a cluster may be without workers: they come back when they are started again, if ever."""
@@ -43,20 +43,21 @@ def records(job: Job, wanted: Sequence[Wanted], n_jobs: int | None, client: Any)
 
 def _in_processes(job: Job, wanted: Sequence[Wanted], n_jobs: int | None) -> Generator[Record]:
     calls = (delayed(run_task)(job, task, names) for task, names in wanted)
-    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
+    records = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
     try:
-        for record in found:  # noqa: UP028 - joblib's own end must come in `finally`
+        for record in records:  # noqa: UP028 - joblib's own end must come in `finally`
             yield record
     except TerminatedWorkerError as error:
         raise RuntimeError(
-            "a process that ran tasks has died: it was killed, ran out of memory, or a rule brought it down. What is "
-            "done is kept in the run folder, if there is one: run again to go on, with fewer n_jobs if memory is short."
+            "a process that ran tasks has died: it was killed, ran out of memory, or a rule brought it down. Finished "
+            "tasks are kept in the run folder, if there is one: run again to go on, with fewer n_jobs if memory is "
+            "short."
         ) from error
     finally:
         with warnings.catch_warnings():
-            # That tasks under way are given up is what was asked for.
+            # Joblib warns that tasks under way are given up, which is intended.
             warnings.simplefilter("ignore")
-            found.close()
+            records.close()
 
 
 def check_client(client: Any) -> None:
@@ -75,13 +76,13 @@ def _on_cluster(job: Job, wanted: Sequence[Wanted], client: Any) -> Generator[Re
     workers = client.nthreads()
     if crowded := [name for name, threads in workers.items() if threads > 1]:
         warnings.warn(
-            f"{len(crowded)} of {len(workers)} workers have several threads, but run one task at a time, so that all "
+            f"{len(crowded)} of {len(workers)} workers have several threads, but run one task at a time, so all "
             "numbers stay the same. Start them with threads_per_worker=1 to use every core.",
             stacklevel=4,
         )
     tag = uuid.uuid4().hex[:8]
-    # Packed, since workers that cannot unpack an argument die without a word; rules apart, so that one that workers
-    # lack stops no other; and tasks of their own, so that they are computed again where their worker is lost.
+    # Packed, since workers that cannot unpack an argument die without a message; rules apart, so a rule that workers
+    # lack stops no other; and as tasks, so they are computed again if their worker is lost.
     shared = client.submit(_same, cloudpickle.dumps(replace(job, rules={})), key=f"job-{tag}")
     rules = {
         name: client.submit(_same, cloudpickle.dumps(rule), key=f"rule-{tag}-{number}")
@@ -121,7 +122,7 @@ def _completed(futures: list[Any]) -> Any:
 
 
 def _as_done(completed: Any, client: Any) -> Generator[tuple[Any, Any]]:
-    """Yield futures and results as they are done; raise where there is nobody left to do them."""
+    """Yield futures and results as they are done; raise if no worker is left to do them."""
     looked = alive = monotonic()
     while not completed.is_empty():
         if completed.has_ready():

@@ -1,4 +1,4 @@
-"""What an object is, in plain data: so that a run folder can tell whether it was made by the same design."""
+"""Objects as plain data, by which a run folder is compared with a design."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 _LONG = 50
-"""Lists longer than this are told apart by a digest."""
+"""Lists longer than this are compared by a digest."""
 
 Plain = Any
 """None, bool, int, float, str, and lists and dicts of these."""
@@ -43,10 +43,10 @@ def plain(thing: Any) -> Plain:
         content = hashlib.sha256(np.ascontiguousarray(thing).tobytes()).hexdigest()[:16]
         return {"array": content, "shape": list(thing.shape), "dtype": thing.dtype.str}
     if isinstance(thing, list | tuple):
-        inside = [plain(one) for one in thing]
+        inside = [plain(item) for item in thing]
         return inside if len(thing) <= _LONG else {"list": digest(inside), "length": len(thing)}
     if isinstance(thing, set | frozenset):
-        return {"set": sorted(json.dumps(plain(one), sort_keys=True) for one in thing)}
+        return {"set": sorted(json.dumps(plain(item), sort_keys=True) for item in thing)}
     if isinstance(thing, Mapping):
         return {str(key): plain(thing[key]) for key in sorted(thing, key=str)}
     if isinstance(thing, np.random.SeedSequence):
@@ -75,8 +75,8 @@ def plain(thing: Any) -> Plain:
         return {"type": _path(type(thing)), "content": joblib.hash(thing)}
     except Exception as error:
         raise TypeError(
-            f"a study must be able to tell what its parts are; it cannot for a {type(thing).__name__} ({error}). Make "
-            "it a dataclass, or give it get_params."
+            f"a study must be able to write its parts as plain data; it cannot for a {type(thing).__name__} ({error}). "
+            "Make it a dataclass, or give it get_params."
         ) from error
 
 
@@ -109,19 +109,19 @@ def digest(data: Plain) -> str:
 
 
 def differences(before: Plain, now: Plain, where: str = "") -> list[str]:
-    """Return in words what differs between two pieces of plain data."""
+    """Return in words the differences between two pieces of plain data."""
     if isinstance(before, dict) and isinstance(now, dict):
-        found = []
+        lines = []
         if before.get("type") != now.get("type"):
-            # Parameters of another type say nothing.
+            # Parameters of another type cannot be compared.
             return [f"{where}.type was {_short(before.get('type'))}, is {_short(now.get('type'))}"]
         for key in sorted({*before, *now}):
             inside = f"{where}.{key}" if where else key
             if key not in before or key not in now:
-                found.append(f"{inside} is {'new' if key in now else 'gone'}")
+                lines.append(f"{inside} is {'new' if key in now else 'gone'}")
             else:
-                found += differences(before[key], now[key], inside)
-        return found
+                lines += differences(before[key], now[key], inside)
+        return lines
     if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         pairs = enumerate(zip(before, now, strict=True))
         return [line for place, (old, new) in pairs for line in _inside(old, new, where, place)]
@@ -129,8 +129,8 @@ def differences(before: Plain, now: Plain, where: str = "") -> list[str]:
 
 
 def _inside(before: Plain, now: Plain, where: str, place: int) -> list[str]:
-    """Return what differs between two items of a list; steps of a Pipeline go by their names."""
-    named = all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) for one in (before, now))
+    """Return the differences between two items of a list; steps of a Pipeline go by their names."""
+    named = all(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in (before, now))
     if named and before[0] == now[0]:
         return differences(before[1], now[1], f"{where}.{before[0]}")
     return differences(before, now, f"{where}[{place}]")

@@ -2,12 +2,12 @@ r"""How good an estimator was over repetitions: the paper's metrics, each with i
 
 With R repetitions, estimates :math:`\hat\varepsilon_r`, true errors :math:`\varepsilon_r` and deviations
 :math:`d_r = \hat\varepsilon_r - \varepsilon_r`, every metric T is a smooth function of means. Its influence values
-:math:`\psi_r` say what each repetition does to it; they have mean 0, and
+:math:`\psi_r` are the effect of each repetition on it; they have mean 0, and
 
 .. math:: \mathrm{s.e.}(T) = \sqrt{\frac{1}{R (R - 1)} \sum_r \psi_r^2} .
 
 The difference of a metric between two estimators on the same samples has the differences of their influence values. All
-variances divide by R, so that RMS^2 = bias^2 + variance holds to the last digit.
+variances divide by R, so RMS^2 = bias^2 + variance holds to the last digit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bayes_gresub.estimate.intervals import clopper_pearson
 
 @dataclass(frozen=True, eq=False)
 class Repetitions:
-    """What one estimator said of one rule at one size, all arrays of shape (R,); NaN where it is not known."""
+    """Results of one estimator for one rule and size, all arrays of shape (R,); NaN for unknown values."""
 
     true_error: Floats
     true_error_std_error: Floats
@@ -42,12 +42,12 @@ class Repetitions:
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """Return where there is both an estimate and a true error."""
+        """Return in which repetitions there is both an estimate and a true error."""
         return np.isfinite(self.true_error) & np.isfinite(self.estimate)
 
     @property
     def has_interval(self) -> NDArray[np.bool_]:
-        """Return where there is an interval and a true error."""
+        """Return in which repetitions there is an interval and a true error."""
         return np.isfinite(self.true_error) & np.isfinite(self.low)
 
     @property
@@ -99,7 +99,7 @@ def rms(data: Repetitions) -> Value:
 
 
 def correlation(data: Repetitions) -> Value:
-    """Return the correlation of estimate and true error; NaN where one of them does not vary."""
+    """Return the correlation of estimate and true error; NaN if one of them does not vary."""
     first, second = data.estimate, data.true_error
     spread = np.array([first.std(), second.std()])
     if (spread <= 1e-12).any():
@@ -126,8 +126,8 @@ def interval_score(data: Repetitions) -> Value:
 
 
 def _of_three_or_more(influence: Floats) -> Floats:
-    """Return influence values of a second moment, NaN where they tell nothing."""
-    # Two repetitions lie at the same distance from their mean, so that the values are 0, whatever the truth.
+    """Return influence values of a second moment, NaN if there are too few repetitions."""
+    # Two repetitions lie at the same distance from their mean, so the values are 0, whatever the truth.
     return influence if len(influence) > 2 else np.full_like(influence, np.nan)
 
 
@@ -159,7 +159,7 @@ ALL = {**METRICS, **INTERVAL_METRICS}
 
 
 def evaluate(name: str, data: Repetitions) -> Value:
-    """Return a metric over the repetitions that it can be computed from; NaN where there are none."""
+    """Return a metric over the repetitions that it can be computed from; NaN if there are none."""
     rows = usable(name, data)
     return ALL[name](data.take(rows)) if rows.any() else Value(float("nan"), np.empty(0))
 
@@ -176,12 +176,12 @@ def usable(name: str, data: Repetitions) -> NDArray[np.bool_]:
 def paired_difference(name: str, first: Repetitions, second: Repetitions) -> tuple[Value, int]:
     """Return a metric of the first less that of the second over the repetitions both have, and how many these are."""
     rows = usable(name, first) & usable(name, second)
-    one, other = evaluate(name, first.take(rows)), evaluate(name, second.take(rows))
-    return Value(one.value - other.value, one.influence - other.influence), len(one.influence)
+    left, right = evaluate(name, first.take(rows)), evaluate(name, second.take(rows))
+    return Value(left.value - right.value, left.influence - right.influence), len(left.influence)
 
 
 def share_interval(is_so: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the 95% Clopper-Pearson interval of a share; NaN where there is nothing to count."""
+    """Return the 95% Clopper-Pearson interval of a share; NaN if there is nothing to count."""
     if not len(is_so):
         return float("nan"), float("nan")
     low, high = clopper_pearson(int(is_so.sum()), len(is_so), 0.95)

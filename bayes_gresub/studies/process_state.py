@@ -1,4 +1,4 @@
-"""What a task finds around it in its process: made the same everywhere, and left as it was."""
+"""The state of the process around a task: made the same everywhere, and restored afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""StudyResults: what a study found, as table, Dataset and figures. Nothing is estimated here."""
+"""StudyResults: the results of a study as table, Dataset and figures. Nothing is estimated here."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class StudyResults:
 
     @classmethod
     def load(cls, folder: str | Path) -> StudyResults:
-        """Return what a folder holds, of all runs in it; nothing is computed."""
+        """Return the results of all runs in a folder; nothing is computed."""
         import warnings
 
         store = RunFolder(folder)
@@ -106,9 +106,9 @@ class StudyResults:
         unknown = sum(bool(record["true"]["message"]) for record in self.records.values())
         if unknown:
             parts.append(f"no true error in {_count(unknown, 'task')}: see failures()")
-        said = sum(bool(record["warnings"]) for record in self.records.values())
-        if said:
-            parts.append(f"warnings in {_count(said, 'task')}: see warnings()")
+        n_warned = sum(bool(record["warnings"]) for record in self.records.values())
+        if n_warned:
+            parts.append(f"warnings in {_count(n_warned, 'task')}: see warnings()")
         return f"StudyResults: {', '.join(parts)}"
 
     def with_detail(self, estimator: str, detail: str, name: str) -> StudyResults:
@@ -136,7 +136,7 @@ class StudyResults:
         return StudyResults(replace(self.grid, estimators=(*self.grid.estimators, name)), records)
 
     def repetitions(self, rule: str, n: int, estimator: str) -> Repetitions:
-        """Return what one estimator said of one rule at one size, in every repetition."""
+        """Return the results of one estimator for one rule and size, in every repetition."""
         i, j, k = self._place(rule, n, estimator)
         parts = {name: self._numbers[name][i, j, k] for name in ("estimate", "std_error", "low", "high", "seconds")}
         truth = {name: self._truths[name][i, j] for name in ("true_error", "true_error_std_error")}
@@ -154,7 +154,7 @@ class StudyResults:
             Of true_mean, estimate_mean, true_variance, estimate_variance, covariance (the five moments), bias,
             absolute_bias, variance (of the deviation), rms, correlation (with the true error), internal_variance,
             coverage, width, interval_score, seconds, and test_variance, which test points instead of the exact true
-            error add to `variance` and to the square of `rms`. Variances divide by the number of repetitions, so that
+            error add to `variance` and to the square of `rms`. Variances divide by the number of repetitions, so
             rms^2 = bias^2 + variance.
         """
         import pandas as pd
@@ -190,8 +190,8 @@ class StudyResults:
         rows = []
         for rule in self.grid.rules:
             for n in self.grid.sample_sizes:
-                one, other = self.repetitions(rule, n, first), self.repetitions(rule, n, second)
-                value, common = paired_difference(metric, one, other)
+                left, right = self.repetitions(rule, n, first), self.repetitions(rule, n, second)
+                value, common = paired_difference(metric, left, right)
                 error = value.std_error
                 z = value.value / error if error > 0 else float("nan")
                 rows.append((rule, n, value.value, error, z, common))
@@ -215,29 +215,31 @@ class StudyResults:
         return self.summary("seconds")["seconds"].unstack("estimator") * 1e3
 
     def failures(self) -> pd.DataFrame:
-        """Return what went wrong: rule, n, estimator, message and how often."""
+        """Return the failures: rule, n, estimator, message and how often."""
         import pandas as pd
 
-        found: Counter[tuple[Any, ...]] = Counter()
+        counts: Counter[tuple[Any, ...]] = Counter()
         for task, record in self.records.items():
             if record["true"]["message"]:
-                found[task.rule, task.n, "(true error)", record["true"]["message"]] += 1
+                counts[task.rule, task.n, "(true error)", record["true"]["message"]] += 1
             for name in self.grid.estimators:
                 if message := record["rows"].get(name, {}).get("message"):
-                    found[task.rule, task.n, name, message] += 1
-        rows = [(*key, count) for key, count in found.most_common()]
+                    counts[task.rule, task.n, name, message] += 1
+        rows = [(*key, count) for key, count in counts.most_common()]
         return pd.DataFrame(rows, columns=["rule", "n", "estimator", "message", "count"])
 
     def warnings(self) -> pd.DataFrame:
-        """Return what rules and estimators warned of: rule, message and in how many tasks."""
+        """Return the warnings of rules and estimators: rule, message and in how many tasks."""
         import pandas as pd
 
-        found = Counter((task.rule, said) for task, record in self.records.items() for said in record["warnings"])
-        rows = [(*key, count) for key, count in found.most_common()]
+        counts = Counter(
+            (task.rule, message) for task, record in self.records.items() for message in record["warnings"]
+        )
+        rows = [(*key, count) for key, count in counts.most_common()]
         return pd.DataFrame(rows, columns=["rule", "message", "tasks"])
 
     def to_xarray(self) -> xr.Dataset:
-        """Return everything as a Dataset with dimensions rule, n, estimator, repetition; NaN where nothing is known.
+        """Return everything as a Dataset with dimensions rule, n, estimator, repetition; NaN for unknown values.
 
         `true_error`, `true_error_std_error` and `n_test` have no estimator; `std_error` is Monte-Carlo, given the
         sample.
@@ -261,7 +263,7 @@ class StudyResults:
 
     def plot(
         self,
-        what: str = "rms",
+        quantity: str = "rms",
         *,
         estimators: Iterable[str] | None = None,
         rules: Iterable[str] | None = None,
@@ -271,7 +273,7 @@ class StudyResults:
 
         Parameters
         ----------
-        what : str
+        quantity : str
             "true_error", any metric of `summary` against the sample size, or "deviations": the distributions of
             estimate less true error at one size.
         estimators, rules : iterable of str, optional
@@ -293,25 +295,25 @@ class StudyResults:
         wanted = grid.estimators if estimators is None else _listed(estimators)
         shown = [check_name(name, grid.estimators, "estimator") for name in wanted]
         panels = [check_name(name, grid.rules, "rule") for name in (grid.rules if rules is None else _listed(rules))]
-        check_name(what, ["true_error", "deviations", *ALL], "figure")
+        check_name(quantity, ["true_error", "deviations", *ALL], "figure")
         if not shown or not panels:
             raise ValueError("estimators and rules must name at least one each to show; got none.")
-        if n is not None and what != "deviations":
+        if n is not None and quantity != "deviations":
             raise ValueError(
-                f"n is for what='deviations', the other figures show all sizes; got n={n!r}. Leave it out."
+                f"n is for quantity='deviations', the other figures show all sizes; got n={n!r}. Leave it out."
             )
-        if what == "deviations":
+        if quantity == "deviations":
             size = max(grid.sample_sizes) if n is None else n
             if size not in grid.sample_sizes:
                 raise ValueError(f"n must be one of {list(grid.sample_sizes)}; got {n!r}.")
             deviations = {rule: {name: self._deviations(rule, size, name) for name in shown} for rule in panels}
-            return plot_study(deviations, what, n=size)
-        if what == "true_error":
+            return plot_study(deviations, quantity, n=size)
+        if quantity == "true_error":
             # The rules share one panel, as in the paper.
             return plot_study({"": {rule: self._truth_line(rule) for rule in panels}}, "true_mean")
-        table = self.summary(what)
-        lines = {rule: {name: self._line(table, rule, name, what) for name in shown} for rule in panels}
-        return plot_study(lines, what, level=grid.level)
+        table = self.summary(quantity)
+        lines = {rule: {name: self._line(table, rule, name, quantity) for name in shown} for rule in panels}
+        return plot_study(lines, quantity, level=grid.level)
 
     def save(self, folder: str | Path, figures: Iterable[str] = ("true_error", "bias", "variance", "rms")) -> None:
         """Write summary.csv, timing.csv and figures, each as SVG and PNG, to a folder."""
@@ -321,10 +323,10 @@ class StudyResults:
         target.mkdir(parents=True, exist_ok=True)
         self.summary().to_csv(target / "summary.csv")
         self.timing().to_csv(target / "timing.csv")
-        for what in _listed(figures):
-            figure = self.plot(what)
+        for name in _listed(figures):
+            figure = self.plot(name)
             for ending in ("svg", "png"):
-                figure.savefig(target / f"{what}.{ending}", dpi=110)
+                figure.savefig(target / f"{name}.{ending}", dpi=110)
             plt.close(figure)
 
     def _cells(self) -> list[tuple[str, int, str]]:
@@ -345,7 +347,7 @@ class StudyResults:
         return data.deviation[data.is_known]
 
     def _done(self, rule: str, n: int, estimator: str) -> int:
-        """Return how many repetitions were run, failed or not: all that ran say how often they refitted."""
+        """Return how many repetitions were run, failed or not: all that ran have a number of refits."""
         i, j, k = self._place(rule, n, estimator)
         return int(np.isfinite(self._numbers["n_refits"][i, j, k]).sum())
 
@@ -359,7 +361,7 @@ class StudyResults:
 
     def _truth_line(self, rule: str) -> tuple[Floats, Floats, Floats, Floats]:
         errors = self._truths["true_error"][self.grid.rules.index(rule)]
-        means = [mean_of(one[np.isfinite(one)]) for one in errors]
+        means = [mean_of(values[np.isfinite(values)]) for values in errors]
         values, bars = np.array([mean.value for mean in means]), 2 * np.array([mean.std_error for mean in means])
         return np.array(self.grid.sample_sizes), values, values - bars, values + bars
 
@@ -388,5 +390,5 @@ def _listed(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

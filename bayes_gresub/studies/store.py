@@ -21,15 +21,15 @@ FORMAT = 1
 _GROWING = ("rules", "estimators", "reruns")
 """Parts of a design, by name, to which a later run may add."""
 _LISTED = ("sample_sizes", "repetitions")
-"""Parts that may change from run to run, since they only say which tasks are wanted."""
+"""Parts that may change from run to run, since they only set which tasks are wanted."""
 _VERSIONS = ("bayes_gresub", "numpy", "scipy", "scikit-learn")
 
 
 class RunFolder:
     """A folder with the records of a study.
 
-    `design.json` says what the numbers depend on; `tasks/<rule>/<n>/<repetition>.json` hold one record each, with a
-    checksum. A record whose file is damaged counts as missing.
+    `design.json` holds the design, which the numbers depend on; `tasks/<rule>/<n>/<repetition>.json` hold one record
+    each, with a checksum. A record whose file is damaged counts as missing.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -37,12 +37,12 @@ class RunFolder:
         self._stamps: dict[str, str] | None = None
 
     def begin(self, design: Plain) -> None:
-        """Make the folder or check that it is of the same design; raise where it is another's or cannot be written."""
+        """Make the folder or check that it is of the same design; raise if it is another's or cannot be written."""
         self._stamps = stamps(design)
         with self._explained():
             self.path.mkdir(parents=True, exist_ok=True)
             if not self._design_path.exists():
-                if strange := [one.name for one in self.path.iterdir() if not one.name.startswith(".")]:
+                if strange := [entry.name for entry in self.path.iterdir() if not entry.name.startswith(".")]:
                     raise FileExistsError(
                         f"the folder {self.path} must be empty or hold a study; it holds {sorted(strange)[:3]}. Name "
                         "another."
@@ -51,17 +51,17 @@ class RunFolder:
                     return
         before = self.design()
         moved = _moved(before["versions"])
-        if found := _conflicts(before["design"], design):
+        if conflicts := _conflicts(before["design"], design):
             raise ValueError(
-                f"the folder {self.path} holds a study of another design: {'; '.join(found[:5])}"
-                f"{f'; and {len(found) - 5} more' if len(found) > 5 else ''}. Name another folder, or use the design "
-                "it was begun with (rules, estimators, sizes and repetitions may be added)."
+                f"the folder {self.path} holds a study of another design: {'; '.join(conflicts[:5])}"
+                f"{f'; and {len(conflicts) - 5} more' if len(conflicts) > 5 else ''}. Name another folder, or use the "
+                "design it was begun with (rules, estimators, sizes and repetitions may be added)."
                 f"{f' It was begun with other versions: {moved}.' if moved else ''}"
             )
         if moved:
             warnings.warn(
                 f"the folder {self.path} was begun with other versions ({moved}): new numbers may differ from old ones "
-                "in the last digits, or by what was changed.",
+                "in the last digits, or by the changes between versions.",
                 stacklevel=3,
             )
         union = _union(before["design"], design)
@@ -70,25 +70,25 @@ class RunFolder:
                 self._write(self._design_path, json.dumps({**before, "design": union}, indent=1))
 
     def design(self) -> dict[str, Any]:
-        """Return what design.json holds."""
+        """Return the content of design.json."""
         try:
-            found = json.loads(self._design_path.read_text())
-            _check_design(found)
+            content = json.loads(self._design_path.read_text())
+            _check_design(content)
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"{self.path} must be a folder that a study was run in; it has no design.json."
             ) from error
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{self._design_path} is damaged ({error}), so that what made the numbers is not known. Run the study "
+                f"{self._design_path} is damaged ({error}), so the design of the numbers is unknown. Run the study "
                 "in another folder."
             ) from error
-        if found["format"] != FORMAT:
+        if content["format"] != FORMAT:
             raise ValueError(
-                f"{self.path} has format {found['format']}, this version reads {FORMAT}. Run the study in another "
+                f"{self.path} has format {content['format']}, this version reads {FORMAT}. Run the study in another "
                 "folder, or read it with the version that made it."
             )
-        return dict(found)
+        return dict(content)
 
     def read(self, tasks: Iterable[Task]) -> tuple[dict[Task, Record], int]:
         """Return the records of those of the tasks that are done, and how many files were damaged."""
@@ -152,7 +152,7 @@ class RunFolder:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say what was being done where the system refuses it."""
+        """Name the folder in the error if the system refuses to write."""
         try:
             yield
         except FileExistsError as error:
@@ -162,23 +162,23 @@ class RunFolder:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"cannot write to the run folder ({error.strerror}). What is written already is whole: free space or "
-                "allow writing, and run again to go on",
+                f"cannot write to the run folder ({error.strerror}). The files written already are whole: free space "
+                "or allow writing, and run again to go on",
                 str(self.path),
             ) from error
 
 
-def _check_design(found: Any) -> None:
-    """Raise a TypeError or KeyError unless design.json holds what it should."""
-    dict(found["versions"])
-    parts = found["design"]
+def _check_design(content: Any) -> None:
+    """Raise a TypeError or KeyError unless design.json holds all its parts."""
+    dict(content["versions"])
+    parts = content["design"]
     for part in (*_GROWING, "population"):
         if not isinstance(parts[part], dict):
             raise TypeError(f"{part} is {type(parts[part]).__name__}")
     [int(n) for n in parts["sample_sizes"]]
     int(parts["repetitions"])
     float(parts["level"])
-    _ = found["format"]
+    _ = content["format"]
 
 
 def stamps(design: Plain) -> dict[str, str]:
@@ -188,11 +188,11 @@ def stamps(design: Plain) -> dict[str, str]:
 
 
 def _read_record(content: bytes, task: Task, stamp: str) -> Record | None:
-    """Return the record in a file, or None where it is not whole, or not that of the task and the design."""
+    """Return the record in a file, or None if it is not whole, or not that of the task and the design."""
     try:
-        found = json.loads(content)
-        record: Record = found["content"]
-        whole = _sum(json.dumps(record, allow_nan=False)) == found["sha256"]
+        stored = json.loads(content)
+        record: Record = stored["content"]
+        whole = _sum(json.dumps(record, allow_nan=False)) == stored["sha256"]
         same = (record["rule"], record["n"], record["repetition"]) == (task.rule, task.n, task.repetition)
         ours = record.pop("design") == stamp
     except (ValueError, KeyError, TypeError):
@@ -201,17 +201,17 @@ def _read_record(content: bytes, task: Task, stamp: str) -> Record | None:
 
 
 def _conflicts(before: Plain, now: Plain) -> list[str]:
-    """Return in words what two designs do not agree on."""
+    """Return in words the differences between two designs that no run can bridge."""
     fixed = [part for part in now if part not in (*_GROWING, *_LISTED)]
-    found = [line for part in fixed for line in differences(before.get(part), now[part], part)]
+    lines = [line for part in fixed for line in differences(before.get(part), now[part], part)]
     for part in _GROWING:
         for name in (name for name in now[part] if name in before[part]):
-            found += differences(before[part][name], now[part][name], f"{part}.{name}")
-    return found
+            lines += differences(before[part][name], now[part][name], f"{part}.{name}")
+    return lines
 
 
 def _union(before: Plain, now: Plain) -> Plain:
-    """Return the design that holds what both ask for."""
+    """Return the design with all tasks of both."""
     grown = {part: {**before[part], **now[part]} for part in _GROWING}
     sizes = sorted({*before["sample_sizes"], *now["sample_sizes"]})
     return {**before, **grown, "sample_sizes": sizes, "repetitions": max(before["repetitions"], now["repetitions"])}

@@ -36,7 +36,7 @@ class Study:
 
     A task is one rule, one sample size and one repetition. Its training set depends on the seed, the size and the
     repetition only: all rules see the same ones, and adding rules, estimators, sizes or repetitions changes no number.
-    Every task runs on one thread, so that all numbers but seconds are the same on one machine however it is run.
+    Every task runs on one thread, so all numbers except seconds are the same on one machine however it is run.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Study:
     n_test : int, default 5000
         Test points behind a true error that no formula gives.
     reruns : int or dict from estimator to int, default 0
-        How often to run again, with other random numbers on the same sample, the estimators that do not know their
+        How often to run again, with other random numbers on the same sample, the estimators without a known
         Monte-Carlo standard error, such as one cross-validation; their internal variance is measured so. A dict names
         those to run again.
 
@@ -116,7 +116,7 @@ class Study:
         return {
             "population": self._population,
             "rules": {name: plain(rule) for name, rule in self.rules.items()},
-            "estimators": {name: plain(one) for name, one in self.estimators.items()},
+            "estimators": {name: plain(estimator) for name, estimator in self.estimators.items()},
             "sample_sizes": list(self.sample_sizes),
             "repetitions": self.repetitions,
             "seed": self.seed,
@@ -134,16 +134,16 @@ class Study:
         progress: bool | None = None,
         retry_failed: bool = False,
     ) -> StudyResults:
-        """Do what is not done yet, and return the results.
+        """Do the tasks that are not done yet, and return the results.
 
         Each finished task is written to the folder at once. After an interrupt, a crash or a kill, the same call goes
-        on where it was; with more rules, estimators, sizes or repetitions it does what was added. A damaged file is
+        on where it was; with more rules, estimators, sizes or repetitions it does the new tasks. A damaged file is
         computed again.
 
         Parameters
         ----------
         folder : str or Path, optional
-            Where to keep what is done; nothing is kept by default.
+            Where to keep finished tasks; nothing is kept by default.
         n_jobs : int, optional
             Processes on this machine, as joblib takes it.
         client : distributed.Client, optional
@@ -165,7 +165,7 @@ class Study:
             check_client(client)
         job = self._job()
         for n in self.sample_sizes:
-            # What a population cannot give shows before any work.
+            # A sample that the population cannot give raises before any work.
             self.population.draw(n, child(job.seed, SAMPLES, n, 0))
         store = None if folder is None else RunFolder(folder)
         done: dict[Task, Record] = {}
@@ -196,8 +196,8 @@ class Study:
                     display.update(record)
                 if changed:
                     warnings.warn(
-                        f"{len(changed)} tasks in {folder} have another true error than when they were begun, so that "
-                        "all their estimates are computed anew. Does the rule use random numbers of its own?",
+                        f"{len(changed)} tasks in {folder} have another true error than when they were begun, so "
+                        "all their estimates are computed again. Does the rule draw random numbers without a seed?",
                         stacklevel=2,
                     )
                 for record in stack.enter_context(closing(records_of(job, changed, n_jobs, client))):
@@ -244,7 +244,7 @@ class Study:
 
 
 def _agree(before: Record | None, now: Record) -> bool:
-    """Return whether two records are of the same classifier, as far as its true error tells."""
+    """Return whether two records are of the same classifier, judged by its true error."""
     return before is None or before["true"]["value"] == now["true"]["value"] or before["true"]["value"] is None
 
 
@@ -252,22 +252,24 @@ def _merged(before: Record | None, now: Record) -> Record:
     """Return a record with the rows of both."""
     if before is None:
         return now
-    said = dict(before["warnings"])
+    counts = dict(before["warnings"])
     for message, count in now["warnings"].items():
-        said[message] = said.get(message, 0) + count
+        counts[message] = counts.get(message, 0) + count
     return {
         **now,
         "rows": {**before["rows"], **now["rows"]},
-        "warnings": said,
+        "warnings": counts,
         "seconds": before["seconds"] + now["seconds"],
     }
 
 
 def _single(estimators: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the estimators without processes or progress of their own: the study has these."""
+    """Return the estimators without processes or progress: the study has these."""
     for estimator in estimators.values():
-        own = estimator.get_params(deep=False)
-        estimator.set_params(**{name: value for name, value in (("n_jobs", 1), ("progress", False)) if name in own})
+        parameters = estimator.get_params(deep=False)
+        estimator.set_params(
+            **{name: value for name, value in (("n_jobs", 1), ("progress", False)) if name in parameters}
+        )
     return dict(estimators)
 
 

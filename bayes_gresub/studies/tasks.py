@@ -39,10 +39,10 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What the tasks of a study need to know.
+    """The data that every task of a study needs.
 
     Every random number of a task comes from the seed, the size and the repetition: neither the rule nor the other
-    estimators change it, so that all rules see the same training sets.
+    estimators change it, so all rules see the same training sets.
     """
 
     population: Population
@@ -68,8 +68,10 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
         with surroundings, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             record = _answers(job, task, names)
-        said = Counter(f"{one.category.__name__}: {str(one.message).partition(chr(10))[0][:200]}" for one in caught)
-        record["warnings"] = dict(said.most_common(_MOST_WARNINGS))
+        counts = Counter(
+            f"{warning.category.__name__}: {str(warning.message).partition(chr(10))[0][:200]}" for warning in caught
+        )
+        record["warnings"] = dict(counts.most_common(_MOST_WARNINGS))
         return record
 
     record = on_one_thread(work)
@@ -85,18 +87,18 @@ def _answers(job: Job, task: Task, names: Sequence[str]) -> Record:
         return record | _nothing(names, f"no sample could be drawn: {_words(error)}", 0.0)
     started = perf_counter()
     try:
-        # A copy, since a rule may write into what it is trained on.
+        # A copy, since a rule may write into its training data.
         classifier = trained(job.rules[task.rule], deepcopy(X), y.copy(), None, job.child(RULES, task))
     except Exception as error:  # a rule that cannot be trained on this sample is a row, not a crash
         message = f"the rule could not be trained: {_words(error)}"
         return record | _nothing(names, message, perf_counter() - started)
     fitted = perf_counter() - started
-    found = {"true": _true(truth, classifier, job, task), "fit_seconds": fitted}
+    truth_and_time = {"true": _true(truth, classifier, job, task), "fit_seconds": fitted}
     if len(np.unique(y)) < 2:
         message = f"ValueError: the sample must hold at least two classes; it holds only {np.unique(y).tolist()!r}."
-        return record | found | {"rows": {name: _failed(message) for name in names}}
+        return record | truth_and_time | {"rows": {name: _failed(message) for name in names}}
     rows = _rows(job, task, names, classifier, X, y, 0)
-    # Only where the estimate itself does not tell how much of it is chance, and would not come out the same.
+    # Only if the Monte-Carlo error of the estimate is unknown, and a rerun would not give the same number.
     unknown = [
         name
         for name, row in rows.items()
@@ -106,7 +108,7 @@ def _answers(job: Job, task: Task, names: Sequence[str]) -> Record:
         if once_more := [name for name in unknown if job.reruns[name] >= again]:
             for name, row in _rows(job, task, once_more, classifier, X, y, again).items():
                 rows[name]["reruns"].append(row["estimate"])
-    return record | found | {"rows": rows}
+    return record | truth_and_time | {"rows": rows}
 
 
 def _rows(
@@ -115,7 +117,7 @@ def _rows(
     seed = job.child(ANSWERS, task, again)
     chosen = {name: prepared(job.estimators[name], seed, 1, False) for name in names}
     judged = Judged(job.rules[task.rule], classifier, X, y, seed)
-    return {name: _row(judged.row(name, one, chosen), job.level) for name, one in chosen.items()}
+    return {name: _row(judged.row(name, estimator, chosen), job.level) for name, estimator in chosen.items()}
 
 
 def _row(row: Row, level: float) -> dict[str, Any]:
@@ -151,8 +153,8 @@ def _failed(message: str) -> dict[str, Any]:
 
 def _true(truth: Truth, classifier: Any, job: Job, task: Task) -> dict[str, Any]:
     try:
-        found: TrueError = truth.true_error(classifier, n_test=job.n_test, random_state=job.child(TRUTH, task))
-        numbers = {"value": _number(found.value), "std_error": _number(found.std_error), "n_test": int(found.n_test)}
+        true: TrueError = truth.true_error(classifier, n_test=job.n_test, random_state=job.child(TRUTH, task))
+        numbers = {"value": _number(true.value), "std_error": _number(true.std_error), "n_test": int(true.n_test)}
     except Exception as error:  # without a truth the estimates are still worth keeping
         return {"value": None, "std_error": None, "n_test": 0, "message": _words(error)}
     return numbers | {"message": "" if numbers["value"] is not None else "the true error is not a number"}

@@ -52,7 +52,7 @@ def _pools() -> tuple[set[str], bool]:
 
 
 def _controller() -> ThreadpoolController:
-    """Return what knows the libraries loaded; looking for them takes milliseconds, so only after new imports."""
+    """Return a controller of the libraries loaded; looking for them takes milliseconds, so only after new imports."""
     global _known
     if _known is None or _known[0] != len(sys.modules):
         _known = len(sys.modules), ThreadpoolController()

@@ -171,7 +171,7 @@ def test_no_estimator_that_answers(run, flowers):
     data = pd.read_csv(flowers)
     pd.concat([data[data["kind"] == "a"], data[data["kind"] == "b"][:2]]).to_csv("few.csv", index=False)
     result = run("estimate", "few.csv", "--target", "kind", "--estimators", "calibrated-bolstered")
-    assert "no estimator could answer" in refused(result)
+    assert "no estimator returned a number" in refused(result)
 
 
 def test_jobs_of_zero(run, flowers):

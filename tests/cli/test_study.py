@@ -145,4 +145,4 @@ def test_cluster_that_does_not_answer(run, flowers, monkeypatch):
 
     monkeypatch.setattr(distributed, "Client", silent)
     result = run("study", flowers, *SMALL, "--cluster", "tcp://127.0.0.1:1")
-    assert "no scheduler answers at tcp://127.0.0.1:1" in refused(result)
+    assert "no scheduler responds at tcp://127.0.0.1:1" in refused(result)

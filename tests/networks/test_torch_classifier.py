@@ -224,11 +224,11 @@ class TestBadInput:
     def test_shape_of_a_batch_is_in_the_note(self):
         with pytest.raises(RuntimeError) as caught:
             bg.TorchClassifier(torch.nn.Conv2d(1, 2, 3), [0, 1]).predict(np.ones((4, 784)))
-        assert "batch of shape (4, 784). If X is flat, say input_shape=" in caught.value.__notes__[0]
+        assert "batch of shape (4, 784). If X is flat, set input_shape=" in caught.value.__notes__[0]
 
     def test_devices(self):
         with pytest.raises(
-            ValueError, match=r"the module is on cpu, device says meta. Move it with module.to\('meta'\)"
+            ValueError, match=r"the module is on cpu, but device='meta'. Move it with module.to\('meta'\)"
         ):
             bg.TorchClassifier(torch.nn.Linear(3, 2), [0, 1], device="meta").predict(self.X)
         assert bg.TorchClassifier(torch.nn.Linear(3, 2), [0, 1], device="cpu").predict(self.X).shape == (4,)

@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
-from bayes_gresub.studies import display as progress_module
+from bayes_gresub import progress as progress_module
 from bayes_gresub.studies.display import Display
 
 
@@ -32,7 +32,7 @@ def clock(monkeypatch):
 
 
 class Terminal(io.StringIO):
-    """Text that says that it is a terminal."""
+    """Text in place of a terminal."""
 
     def isatty(self):
         return True
@@ -53,12 +53,12 @@ def display(done=0, total=4, estimators=("resub", "cv"), rules=("LDA",), progres
 
 
 def printed(shown):
-    return shown.console.file.getvalue().splitlines()
+    return shown.progress.file.getvalue().splitlines()
 
 
 def rendered(shown):
     console = Console(file=io.StringIO(), width=120)
-    console.print(shown._rendered())
+    console.print(shown.progress.rendered())
     return console.file.getvalue()
 
 
@@ -112,7 +112,7 @@ def test_a_terminal_shows_the_bar_and_the_table(progress):
     file = Terminal()
     with display(progress=progress, file=file) as shown:
         shown.update(record({"resub": 0.1, "cv": 0.5}))
-        shown.live.refresh()
+        shown.progress.screen.live.refresh()
         drawn = file.getvalue()
     assert "1 of 4 tasks" in drawn
     assert "0.300" in drawn
@@ -164,7 +164,7 @@ def test_tasks_of_earlier_runs_count_in_the_table(clock):
     shown.seen(record({"resub": 0.1}))
     shown.update(record({"resub": 0.1}))
     assert shown.table()[0] == ["resub", "0.100"]
-    assert shown.done == 2
+    assert shown.progress.done == 2
 
 
 def test_what_failed_does_not_count_in_the_table(clock):
@@ -172,7 +172,7 @@ def test_what_failed_does_not_count_in_the_table(clock):
     shown.update(record({"resub": 0.1, "cv": None}))
     shown.update(record({"resub": 0.9, "cv": 0.9}, true=None))
     assert shown.table() == [["resub", "0.100"], ["cv", ""]]
-    assert shown.done == 2
+    assert shown.progress.done == 2
 
 
 def test_the_table_is_that_of_the_results():
@@ -180,10 +180,10 @@ def test_the_table_is_that_of_the_results():
     names = ["resub", "bolstered"]
     results = bg.Study(bg.datasets.PaperGaussian(), rules, names, [12, 16], 3).run()
     shown = display(total=12, estimators=names, rules=list(rules))
-    for one in results.records.values():
-        shown.update(one)
-    found = results.to_xarray()
-    rms = ((found["estimate"] - found["true_error"]) ** 2).mean(["n", "repetition"]) ** 0.5
+    for finished in results.records.values():
+        shown.update(finished)
+    dataset = results.to_xarray()
+    rms = ((dataset["estimate"] - dataset["true_error"]) ** 2).mean(["n", "repetition"]) ** 0.5
     assert shown.table() == [
         [name, *(f"{float(rms.sel(rule=r, estimator=name)):.3f}" for r in rules)] for name in names
     ]
@@ -221,15 +221,15 @@ def test_the_time_left_is_that_of_a_task_so_far_for_each_to_come(clock, done, to
     for _ in range(done):
         shown.update(record({}))
     clock.now += seconds
-    assert shown._line() == words
+    assert shown.progress.line() == words
 
 
 def test_the_time_left_is_not_known_before_a_task_is_done(clock):
-    assert display(done=2)._line() == "2 of 4 tasks, time left unknown yet"
+    assert display(done=2).progress.line() == "2 of 4 tasks, time left unknown yet"
 
 
 def test_tasks_of_earlier_runs_do_not_count_in_the_time_left(clock):
     shown = display(done=90, total=100)
     clock.now += 10
     shown.update(record({}))
-    assert shown._line() == "91 of 100 tasks, 1 min 30 s left"
+    assert shown.progress.line() == "91 of 100 tasks, 1 min 30 s left"
