@@ -45,8 +45,6 @@ class Progress:
         Name of a step, singular.
     done : int, default 0
         Steps done earlier.
-    delay : float, default 0
-        Seconds of work before anything is drawn, unless `progress` is True.
     below : callable, optional
         Returns what is drawn below the bar, anything that Rich can render.
     file : text file, optional
@@ -61,7 +59,6 @@ class Progress:
         *,
         unit: str,
         done: int = 0,
-        delay: float = 0.0,
         below: Callable[[], Any] | None = None,
         file: TextIO | None = None,
     ) -> None:
@@ -72,7 +69,6 @@ class Progress:
         self.draws = can_draw and progress is not False
         self.prints = not can_draw and bool(progress)
         self.started = self.printed = monotonic()
-        self.shown_from = self.started + (delay if progress is None else 0.0)
         self.screen: _Screen | None = None
 
     def __enter__(self) -> Progress:
@@ -117,7 +113,7 @@ class Progress:
             return
         if self.screen is not None:
             self.screen.refresh()
-        elif monotonic() >= self.shown_from:
+        else:
             self.screen = _screen_of(self.file)
             self.screen.add(self)
 

@@ -62,23 +62,6 @@ def test_a_process_without_standard_error_has_no_terminal(monkeypatch):
 # When a bar appears
 
 
-def test_a_bar_with_a_delay_appears_once_it_is_over(clock):
-    file = Terminal()
-    with Progress("search", 5, None, unit="step", delay=2.0, file=file) as shown:
-        clock.now += 1.9
-        shown.update()
-        assert file.getvalue() == ""
-        clock.now += 0.1
-        shown.update()
-        assert "search: 2 of 5 steps" in file.getvalue()
-
-
-def test_a_bar_that_the_user_wants_appears_at_once(clock):
-    file = Terminal()
-    with Progress("search", 5, True, unit="step", delay=2.0, file=file):
-        assert "search: 0 of 5 steps" in file.getvalue()
-
-
 def test_steps_of_unknown_number_are_counted(clock):
     shown = Progress("search", None, True, unit="step", file=io.StringIO())
     shown.update()

@@ -110,7 +110,7 @@ def to_frame(claims: Iterable[Claim]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-class Run:
+class ExperimentRun:
     """Evidence from the results of a run.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayes_gresub.paper.claim_tests import Claim, Run
+from bayes_gresub.paper.claim_tests import Claim, ExperimentRun
 from bayes_gresub.paper.image_experiment import HOLD_OUT, RULE, image_estimators, with_hold_out
 from bayes_gresub.studies.results import StudyResults
 
@@ -13,7 +13,7 @@ _PLAIN = ("standard_resub", "NB_bolster", "11NNpp", *_FORMS.values())
 
 def image_claims(results: StudyResults) -> list[Claim]:
     """Return the paper's claims with the evidence of a run of `image_study`; the last two questions are ours."""
-    run = Run(with_hold_out(results), (*image_estimators(), RULE), "image_study()")
+    run = ExperimentRun(with_hold_out(results), (*image_estimators(), RULE), "image_study()")
     rules, sizes, smallest = run.rules, run.sizes, run.sizes[:1]
     overcompensated = (
         "the 11-NN posterior-probability and Naive-Bayes bolstered posterior-probability error estimators "

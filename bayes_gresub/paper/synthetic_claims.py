@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bayes_gresub.paper.claim_tests import Claim, Run
+from bayes_gresub.paper.claim_tests import Claim, ExperimentRun
 from bayes_gresub.paper.synthetic_experiment import PUBLISHED, rules
 from bayes_gresub.studies.results import StudyResults
 
@@ -19,7 +19,7 @@ def claims(results: StudyResults) -> list[Claim]:
 
     All differences are paired: rules and estimators see the same samples.
     """
-    run = Run(results, (*PUBLISHED, *rules()), "paper.synthetic_study()")
+    run = ExperimentRun(results, (*PUBLISHED, *rules()), "paper.synthetic_study()")
     small, all_sizes, largest = run.sizes[:2], run.sizes, run.sizes[-1:]
     claims_tested = [
         Claim(

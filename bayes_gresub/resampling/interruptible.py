@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -76,12 +77,20 @@ class Work:
     def run(self, n_jobs: int | None, progress: bool | None) -> None:
         """Do the tasks left; on an interrupt the results so far stay."""
         started, before = perf_counter(), self.seconds
-        shown = Progress(self.name, len(self.tasks), progress, unit="fit", done=len(self.results), delay=_SHOWN_AFTER)
-        with shown:
+        shown: Progress | None = None
+        with ExitStack() as stack:
+            if progress:
+                shown = stack.enter_context(self._shown(progress))
             for result in self._stream(n_jobs):
                 self.results.append(result)
                 self.seconds = before + perf_counter() - started
-                shown.update()
+                if shown is not None:
+                    shown.update()
+                elif progress is None and self.seconds - before > _SHOWN_AFTER:
+                    shown = stack.enter_context(self._shown(progress))
+
+    def _shown(self, progress: bool | None) -> Progress:
+        return Progress(self.name, len(self.tasks), progress, unit="fit", done=len(self.results))
 
     def _stream(self, n_jobs: int | None) -> Iterator[Any]:
         first, last = len(self.results), len(self.tasks)
