@@ -81,7 +81,8 @@ def make_estimator(name: str, **parameters: Any) -> Any:
     PosteriorProbability(posterior=KNN())
     """
     name = _ALIASES.get(name, name)
-    check_name(name, _ENTRIES, "estimator")
+    if name not in _ENTRIES:
+        check_name(name, _ENTRIES, "estimator")
     return _ENTRIES[name].make(**parameters)
 
 

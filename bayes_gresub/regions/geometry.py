@@ -29,6 +29,8 @@ from bayes_gresub.regions.affine import AffineMap, affine_map
 from bayes_gresub.regions.neighbors import NeighborVotes
 from bayes_gresub.regions.shapes import Geometry, KernelMachine, Neighbors, Tree
 
+_KNOWN = (DecisionTreeClassifier, SVC, NuSVC, KNeighborsClassifier, NearestCentroid, LinearClassifierMixin)
+
 MAX_DENSE_NEIGHBORS = 5000
 """Training points up to which a matrix product beats the classifier's own neighbour search."""
 
@@ -63,6 +65,21 @@ def geometry(classifier: Any) -> Geometry | None:
     if isinstance(classifier, LinearClassifierMixin) and hasattr(classifier, "coef_") and len(classifier.classes_) == 2:
         return _linear(classifier)
     return None
+
+
+def is_known_function(classifier: Any) -> bool:
+    """Return whether a classifier is of a kind whose predictions are known to depend on the point alone."""
+    if not type(classifier).__module__.startswith("sklearn.") or "predict" in vars(classifier):
+        return False
+    if isinstance(classifier, _KNOWN):
+        return True
+    if isinstance(classifier, Pipeline):
+        steps = [step for _, step in classifier.steps[:-1] if step not in (None, "passthrough")]
+        return all(affine_map(step) is not None for step in steps) and is_known_function(classifier.steps[-1][1])
+    if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
+        return is_known_function(classifier.estimator_)
+    inside = _wrapped(classifier)
+    return inside is not None and is_known_function(inside)
 
 
 def own_classes(classifier: Any) -> NDArray[Any] | None:
@@ -117,7 +134,7 @@ def _wrapped(model: Any) -> Any:
     if isinstance(model, FrozenEstimator):
         return model.estimator
     if isinstance(model, GridSearchCV | RandomizedSearchCV):
-        return model.best_estimator_
+        return getattr(model, "best_estimator_", None)
     return None
 
 

@@ -14,7 +14,7 @@ from bayes_gresub.data.sample import InputFormat, Sample, encode_labels
 from bayes_gresub.data.seeds import PROBES, child
 from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.confusion import ExactMass
-from bayes_gresub.regions.geometry import geometry, own_classes
+from bayes_gresub.regions.geometry import geometry, is_known_function, own_classes
 from bayes_gresub.regions.shapes import Geometry, Tree
 
 _PROBES = 64
@@ -120,21 +120,19 @@ def decision_region(
     known, codes_of_own = _known_classes(classifier, sample.classes, in_part)
     seen = form if with_geometry else form.unmoved()
     region = Region(classifier, known, seen, names, None, codes_of_own, _NOWHERE)
-    shape = geometry(classifier)
-    probe = with_geometry and shape is not None
-    probes = np.concatenate([points, _random_points(points, seed)]) if probe else points
+    shape = geometry(classifier) if with_geometry else None
+    probes = points if shape is None else np.concatenate([points, _random_points(points, seed)])
     try:
         said = region.predict(probes)
     except NotFittedError as error:
         raise NotFittedError(_unfitted(classifier)) from error
-    if shape is not None and probe:
+    if shape is not None:
         # Single precision decides labels near a boundary by its own rounding.
         rtol = 1e-9 if form.dtype == np.float64 else 1e-4
         other = np.flatnonzero(codes_of_own[shape.labels(probes)] != said)
         if len(other) == 0 or bool(shape.doubtful(probes[other], rtol).all()):
             return replace(region, geometry=shape, center_labels=said[: len(points)])
-    if not in_part and (shape is None or probe):
-        # Classifiers of known geometry are functions of the point; of others nothing is known.
+    if not in_part and (with_geometry or not is_known_function(classifier)):
         _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
     return replace(region, center_labels=said[: len(points)])
 
