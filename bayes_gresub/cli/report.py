@@ -89,8 +89,8 @@ def _no_interval(row: Row) -> str:
 
 
 def _read_first(comparison: Comparison) -> Row | None:
-    answered = {row.name: row for row in comparison.rows if row.estimate is not None}
-    return next((answered[name] for name in _READ_FIRST if name in answered), None)
+    estimated = {row.name: row for row in comparison.rows if row.estimate is not None}
+    return next((estimated[name] for name in _READ_FIRST if name in estimated), None)
 
 
 def _headline(comparison: Comparison, table: Table) -> list[str]:
@@ -99,7 +99,7 @@ def _headline(comparison: Comparison, table: Table) -> list[str]:
     majority = max(table.counts, key=lambda label: table.counts[label])
     if first is None or first.estimate is None:
         return [
-            "None of these alone is to be reported: add nested-cv to --estimators. majority class: the error of always "
+            "Do not report one of these alone: add nested-cv to --estimators. majority class: the error of always "
             f"predicting {majority}."
         ]
     interval = first.interval(comparison.level)
@@ -138,8 +138,8 @@ def _notes(comparison: Comparison, table: Table) -> list[str]:
         notes.append("Bayesian estimates assume that every class is about Gaussian; their interval holds if that does.")
         notes += _contradictions(comparison)
     notes.append(
-        "Features chosen or settings tuned on these rows beforehand make every number too low. Rows that nothing has "
-        "seen would be the best judge."
+        "Features chosen or settings tuned on these rows beforehand make every number too low. Rows that were "
+        "not used at all would give the best estimate."
     )
     return notes + [f"{row.name} warns: {row.message}" for row in rows if row.message]
 

@@ -50,10 +50,10 @@ def study(
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786, instead.")
     ] = None,
 ) -> None:
-    """Hold estimators against the truth, over many training sets.
+    """Compare estimates with the true error, over many training sets.
 
     Run the same command again to go on after an interrupt; more repetitions, classifiers, estimators or sizes are
-    added to what is there.
+    added to the results in the folder.
 
     bayes-gresub study synthetic --repetitions 200 --out runs/paper --jobs 2
     """

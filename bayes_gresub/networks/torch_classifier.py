@@ -29,7 +29,7 @@ class _Batched(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def _answers(self, X: ArrayLike) -> Floats:
+    def _run(self, X: ArrayLike) -> Floats:
         """Return the output of the module, shape (m, ...), in the module's precision."""
         import torch
 
@@ -54,24 +54,24 @@ class _Batched(BaseEstimator):
         with _as_found(self.module), torch.inference_mode():
             for piece in pieces:
                 batch = torch.as_tensor(np.ascontiguousarray(piece)).to(device=device, dtype=dtype)
-                outputs.append(self._called(batch))
+                outputs.append(self._call(batch))
         return np.concatenate(outputs)
 
-    def _called(self, batch: torch.Tensor) -> Floats:
+    def _call(self, batch: torch.Tensor) -> Floats:
         import torch
 
         try:
-            answer = self.module(batch)
+            output = self.module(batch)
         except RuntimeError as error:
             error.add_note(
                 f"raised by the module at a batch of shape {tuple(batch.shape)}. If X is flat, set input_shape=, such "
                 "as (1, 28, 28)."
             )
             raise
-        if not isinstance(answer, torch.Tensor) or answer.ndim < 1 or len(answer) != len(batch):
-            shape = tuple(answer.shape) if isinstance(answer, torch.Tensor) else type(answer).__name__
+        if not isinstance(output, torch.Tensor) or output.ndim < 1 or len(output) != len(batch):
+            shape = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
             raise ValueError(f"the module must return a tensor with one row per point; got {shape} for {len(batch)}.")
-        return np.asarray(answer.cpu().numpy())
+        return np.asarray(output.cpu().numpy())
 
     def _place(self) -> tuple[torch.dtype, torch.device]:
         """Return the precision and the device of the module."""
@@ -152,7 +152,7 @@ class TorchClassifier(ClassifierMixin, _Batched):
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the logits, shape (m, c), or (m,) of a module with one."""
-        logits = self._answers(X)
+        logits = self._run(X)
         c = len(self.classes_)
         if logits.ndim == 2 and logits.shape[1] == 1:
             logits = logits[:, 0]
@@ -222,8 +222,8 @@ class TorchFeatures(TransformerMixin, _Batched):
 
     def transform(self, X: ArrayLike) -> Floats:
         """Return the features, shape (m, q)."""
-        answers = self._answers(X)
-        return answers.reshape(len(answers), -1)
+        outputs = self._run(X)
+        return outputs.reshape(len(outputs), -1)
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
         surroundings = job.surroundings.around(job.child(GLOBALS, task))
         with surroundings, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            record = _answers(job, task, names)
+            record = _judge_sample(job, task, names)
         counts = Counter(
             f"{warning.category.__name__}: {str(warning.message).partition(chr(10))[0][:200]}" for warning in caught
         )
@@ -80,7 +80,7 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
     return record
 
 
-def _answers(job: Job, task: Task, names: Sequence[str]) -> Record:
+def _judge_sample(job: Job, task: Task, names: Sequence[str]) -> Record:
     record: Record = {"rule": task.rule, "n": task.n, "repetition": task.repetition}
     try:
         X, y, truth = job.population.draw(task.n, job.child(SAMPLES, task))

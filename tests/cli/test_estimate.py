@@ -68,7 +68,7 @@ def test_it_says_which_number_to_read(quick):
 
 def test_resub_alone_is_not_to_be_read(run, flowers):
     assert (
-        "None of these alone is to be reported"
+        "Do not report one of these alone"
         in run("estimate", flowers, "--target", "kind", "--estimators", "resub").stdout
     )
 

@@ -384,7 +384,7 @@ def test_default_bayes_error_that_always_saying_one_class_beats_is_refused(model
         ({"rho": np.nan}, "positive definite; got nan"),
         ({"n_noise": -1}, "n_noise must be a whole number of at least 0; got -1"),
         ({"n_classes": 1}, "n_classes must be a whole number of at least 2; got 1"),
-        ({"n_classes": 8}, r"at most n_informative \+ 1, .*; got 8 classes with 6 informative"),
+        ({"n_classes": 8}, r"at most n_informative \+ 1 .*; got 8 classes with 6 informative"),
         ({"prior": (0.5, 0.6)}, r"2 positive class probabilities with sum 1; got \(0\.5, 0\.6\)\. None means equal"),
         ({"prior": (0.0, 1.0)}, "2 positive class probabilities with sum 1"),
         ({"prior": (0.2, 0.3, 0.5)}, "2 positive class probabilities with sum 1"),

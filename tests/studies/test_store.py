@@ -462,7 +462,7 @@ def filling(monkeypatch):
 
 def test_a_full_disk_is_an_error_that_says_what_to_do(tmp_path, filling):
     filling(after=4)
-    with pytest.raises(OSError, match=r"No space left.*written already is whole: free space .* run again") as full:
+    with pytest.raises(OSError, match=r"No space left.*written already are whole: free space .* run again") as full:
         study().run(tmp_path / "run")
     assert full.value.errno == errno.ENOSPC
     assert full.value.filename == str(tmp_path / "run")
