@@ -15,6 +15,7 @@ import numpy as np
 
 from bayes_gresub.comparing import Row
 from bayes_gresub.comparing.compare import Judged, prepared
+from bayes_gresub.comparing.prepared_columns import View
 from bayes_gresub.data.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, child
 from bayes_gresub.populations import Population, TrueError
 from bayes_gresub.populations.population import Truth
@@ -116,7 +117,7 @@ def _rows(
 ) -> dict[str, dict[str, Any]]:
     seed = job.child(ANSWERS, task, again)
     chosen = {name: prepared(job.estimators[name], seed, 1, False) for name in names}
-    judged = Judged(job.rules[task.rule], classifier, X, y, seed)
+    judged = Judged(View(job.rules[task.rule], classifier, X), y, seed)
     return {name: _row(judged.row(name, estimator, chosen), job.level) for name, estimator in chosen.items()}
 
 
