@@ -14,8 +14,8 @@ class Computation:
 
     Attributes
     ----------
-    estimator : str or Description
-        The measure or resampler with its parts; `str(estimator)` is in words.
+    described : str or Description
+        The measure or resampler with its parts; `estimator` is the same in words.
     method : str
         The integration method in words.
     exact : bool
@@ -31,7 +31,7 @@ class Computation:
         Times that the rule was trained; 0 for a measure.
     """
 
-    estimator: str | Description
+    described: str | Description
     method: str
     exact: bool
     space: str
@@ -40,9 +40,14 @@ class Computation:
     seconds: float
     n_refits: int = 0
 
+    @property
+    def estimator(self) -> str:
+        """Return the measure or resampler with its parts, in words."""
+        return str(self.described)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain Python objects."""
-        return asdict(replace(self, estimator=str(self.estimator)))
+        return asdict(replace(self, described=self.estimator))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

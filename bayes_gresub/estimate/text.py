@@ -58,7 +58,7 @@ def _rows(estimate: ErrorEstimate) -> Rows:
     space = [] if how.space == NO_SPACE else [("space", how.space)]
     return [
         *rows,
-        ("measured by", str(how.estimator)),
+        ("measured by", how.estimator),
         *space,
         ("computed", f"{how.method}; {fits}{how.n_predicted} points predicted, {time}"),
         ("estimates", str(estimate.estimand)),

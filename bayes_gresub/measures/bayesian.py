@@ -273,7 +273,7 @@ class Bayesian(Measure):
             classes=region.classes,
             estimand=ThisClassifier(),
             computation=Computation(
-                estimator=describe(self, model=fitted.model, sampler=fitted.attrs["sampler"]),
+                described=describe(self, model=fitted.model, sampler=fitted.attrs["sampler"]),
                 method=how if moments is None else f"posterior mean in closed form; {how}",
                 exact=moments is not None,
                 space=NO_SPACE,

@@ -332,7 +332,7 @@ class Measure(BaseEstimator, ABC):
             classes=region.classes,
             estimand=ThisClassifier(),
             computation=Computation(
-                estimator=Description(type(self), parameters, "" if scale == 1 else f" with widths times {scale:g}"),
+                described=Description(type(self), parameters, "" if scale == 1 else f" with widths times {scale:g}"),
                 method=mass.method,
                 exact=mass.exact,
                 space=self.space_,

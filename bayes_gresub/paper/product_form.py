@@ -129,7 +129,7 @@ class ProductForm(Measure):
             classes=region.classes,
             estimand=ThisClassifier(),
             computation=Computation(
-                estimator=describe(self, kernel=self.kernel_, posterior=self.posterior_),
+                described=describe(self, kernel=self.kernel_, posterior=self.posterior_),
                 method=mass.method,
                 exact=mass.exact,
                 space=self.space_,

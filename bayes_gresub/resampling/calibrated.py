@@ -193,7 +193,7 @@ class Calibrated(Resampler):
         chosen = int(np.flatnonzero(trace.kappas == trace.kappa)[0])
         how = replace(
             estimate.computation,
-            estimator=describe(self),
+            described=describe(self),
             exact=False,
             n_predicted=estimate.computation.n_predicted + sum(predicted),
             seconds=run.work.seconds + perf_counter() - started,

@@ -103,7 +103,7 @@ class TestSet(BaseEstimator):
             estimate = measure.error(classifier, random_state=seed)
         how = replace(
             estimate.computation,
-            estimator=f"TestSet({len(np.asarray(self.y))} points, {describe(measure)})",
+            described=f"TestSet({len(np.asarray(self.y))} points, {describe(measure)})",
         )
         return replace(estimate, computation=how, interval_method=self._interval_method(estimate, measure, learned))
 

@@ -259,7 +259,7 @@ class Resampler(BaseEstimator, ABC):
             classes=classes,
             estimand=estimand,
             computation=Computation(
-                estimator=Description(type(self), self.get_params(deep=False)) if name is None else name,
+                described=Description(type(self), self.get_params(deep=False)) if name is None else name,
                 method=f"{method}; {judgements[0].mass.method}",
                 exact=exact and all(one.mass.exact for one in judgements),
                 space=judgements[0].space,
