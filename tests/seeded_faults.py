@@ -176,8 +176,8 @@ CHECKS = (
     ),
     Fault(
         "classifier: unknown kinds are not asked twice",
-        "if not in_part and (shape is None or probe):",
-        "if not in_part and shape is not None and probe:",
+        "if not in_part and (with_geometry or not is_known_function(classifier)):",
+        "if not in_part and is_known_function(classifier):",
         ("measures/test_bad_input.py", "-k guesses"),
     ),
     Fault(

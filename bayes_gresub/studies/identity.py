@@ -154,4 +154,7 @@ def _short(data: Plain) -> str:
 
 
 def _path(thing: Any) -> str:
-    return f"{thing.__module__}.{thing.__qualname__}"
+    # Where a class of this package lives may change, its name may not.
+    package, _, rest = thing.__module__.partition(".")
+    place = package if package == "bayes_gresub" and rest else thing.__module__
+    return f"{place}.{thing.__qualname__}"

@@ -264,3 +264,8 @@ def test_long_values_are_cut_short():
 def test_digests_of_equal_data_are_equal_and_of_others_differ():
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     assert digest({"a": 1}) != digest({"a": 2})
+
+
+def test_a_class_of_the_package_is_named_without_its_module():
+    """Run folders stay valid if a class moves to another module."""
+    assert plain(bg.Empirical())["type"] == "bayes_gresub.Empirical"
