@@ -64,7 +64,7 @@ class Table:
 
     @property
     def majority_class_error(self) -> float:
-        """Return the error of always saying the most frequent class."""
+        """Return the error of always predicting the most frequent class."""
         return 1 - max(self.counts.values()) / len(self)
 
     @cached_property

@@ -7,7 +7,7 @@ import numpy as np
 from bayes_gresub.data.arrays import Floats, Ints
 
 SPACES = {
-    "within-class": "features over their pooled within-class standard deviation",
+    "within-class": "features divided by their pooled within-class standard deviation",
     None: "features as given",
 }
 """The values of `standardize`, and the space of each in words."""

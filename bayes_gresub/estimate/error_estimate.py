@@ -184,7 +184,7 @@ class ErrorEstimate:
 
     @property
     def majority_class_error(self) -> float:
-        """Return the error of always saying the most frequent class, for comparison."""
+        """Return the error of always predicting the most frequent class, for comparison."""
         return max(0.0, float(1.0 - class_mass(self.confusion).max()))
 
     @property

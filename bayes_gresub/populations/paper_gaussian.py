@@ -78,7 +78,7 @@ class BlockModel(SyntheticPopulation):
         trivial = 1 - self.class_probabilities.max()
         if not 0 < wanted < trivial - 1e-9:
             raise ValueError(
-                f"bayes_error must be between 0 and {trivial:g}, the error of always saying the most frequent class; "
+                f"bayes_error must be between 0 and {trivial:g}, the error of always predicting the most frequent class; "
                 f"got {wanted}. Give another, or delta."
             )
 

@@ -178,7 +178,7 @@ def failed_fits(errors: Floats, n_points: float, chance: float) -> NDArray[np.bo
     n_points : float
         Points behind each error.
     chance : float
-        Error of always saying the most frequent class.
+        Error of always predicting the most frequent class.
 
     Examples
     --------

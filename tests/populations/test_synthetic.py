@@ -348,7 +348,7 @@ def test_bayes_error_and_delta_together_are_refused():
 @pytest.mark.parametrize("prior", [(0.4, 0.6), (0.7, 0.3), (0.9, 0.1)])
 def test_bayes_error_of_always_saying_the_most_frequent_class_is_refused(prior):
     """Rounding of one minus the largest probability must not let it through."""
-    with pytest.raises(ValueError, match="the error of always saying the most frequent class"):
+    with pytest.raises(ValueError, match="the error of always predicting the most frequent class"):
         PaperGaussian(prior=prior, bayes_error=min(prior))
 
 
@@ -367,7 +367,7 @@ def test_default_bayes_error_that_always_saying_one_class_beats_is_refused(model
         ({"bayes_error": np.nan}, r"between 0 and 0\.5, .*; got nan"),
         (
             {"bayes_error": 0.35, "prior": (0.7, 0.3)},
-            r"between 0 and 0\.3, the error of always saying the most frequent",
+            r"between 0 and 0\.3, the error of always predicting the most frequent",
         ),
         ({"bayes_error": 0.7, "n_classes": 3}, r"between 0 and 0\.666667, .*; got 0\.7"),
         ({"delta": 0.0}, r"delta must be positive and finite; got 0\.0"),
