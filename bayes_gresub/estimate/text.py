@@ -50,7 +50,8 @@ def _rows(estimate: ErrorEstimate) -> Rows:
         shown = parts if len(parts) <= 10 else [*parts[:9], f"... {len(parts)} classes"]
         rows.append(("per class", ", ".join(shown)))
         if estimate.prior_known:
-            rows.append(("majority class", f"{estimate.majority_class_error:.4f} for always predicting the most frequent"))
+            error = f"{estimate.majority_class_error:.4f}"
+            rows.append(("majority class", f"{error} for always predicting the most frequent"))
     rows += [(name.replace("_", " "), f"{number:.4g}") for name, number in estimate.details.items()]
     how = estimate.computation
     fits = f"{how.n_refits} fits, " if how.n_refits else ""

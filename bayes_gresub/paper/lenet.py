@@ -21,8 +21,8 @@ from bayes_gresub.networks.torch_classifier import TorchClassifier, TorchFeature
 Images = NDArray[np.float32]
 
 _LEARNED = 0.5
-"""Of the error of always predicting the most frequent class: a network that errs more often on its own training images has
-not learned."""
+"""Of the error of always predicting the most frequent class: a network that errs more often on its own training
+images has not learned."""
 
 
 class LeNet5(ClassifierMixin, BaseEstimator):
@@ -115,8 +115,8 @@ class LeNet5(ClassifierMixin, BaseEstimator):
         if self.failed_:
             warn_user(
                 f"LeNet5 failed to learn in {self.restarts + 1} fits: the last one misclassifies more than half as "
-                "many of its own training images as always predicting the most frequent class would. Change learning_rate, "
-                "give it more epochs, or leave this fit out of averages.",
+                "many of its own training images as always predicting the most frequent class would. Change "
+                "learning_rate, give it more epochs, or leave this fit out of averages.",
                 ConvergenceWarning,
             )
         return self

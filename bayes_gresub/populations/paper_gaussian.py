@@ -78,8 +78,8 @@ class BlockModel(SyntheticPopulation):
         trivial = 1 - self.class_probabilities.max()
         if not 0 < wanted < trivial - 1e-9:
             raise ValueError(
-                f"bayes_error must be between 0 and {trivial:g}, the error of always predicting the most frequent class; "
-                f"got {wanted}. Give another, or delta."
+                f"bayes_error must be between 0 and {trivial:g}, the error of always predicting the most frequent "
+                f"class; got {wanted}. Give another, or delta."
             )
 
     @cached_property
