@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -158,7 +159,7 @@ def in_notebook() -> bool:
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
-class _Screen:
+class _Screen(ABC):
     """A place that bars are drawn in, one below the other: work can be inside other work, or in several threads."""
 
     def __init__(self) -> None:
@@ -183,14 +184,14 @@ class _Screen:
 
         return Group(*(bar.rendered() for bar in list(self.bars)))
 
-    def open(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def open(self) -> None: ...
 
-    def refresh(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def refresh(self) -> None: ...
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
 
 class _Terminal(_Screen):

@@ -158,6 +158,12 @@ def test_modules_are_named_after_what_they_hold():
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
+def test_no_two_classes_have_one_name():
+    nodes = [node for path in MODULES for node in ast.walk(ast.parse(path.read_text()))]
+    names = [node.name for node in nodes if isinstance(node, ast.ClassDef)]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
 def test_files_start_with_one_sentence():
     for path in FILES:
         docstring = ast.get_docstring(ast.parse(path.read_text()))
