@@ -503,6 +503,20 @@ def test_rows_of_zero_weight_are_neither_trained_on_nor_held_out(name):
     assert weights[rows].all()
 
 
+@every_resampler_of_any_sample
+def test_rows_of_zero_weight_contribute_nothing_and_the_others_stay_in_their_places(name):
+    X, y = points(2)
+    given = np.arange(len(y)) % 5 != 2
+    without = small(name).error(GaussianNB(), X[given], y[given])
+    estimate = small(name).error(GaussianNB(), X, y, sample_weight=given.astype(float))
+    assert estimate.value == pytest.approx(without.value, abs=1e-12)
+    if without.contributions is None:
+        pytest.skip("no contributions of points")
+    assert not estimate.contributions[~given].any()
+    assert not estimate.point_weights[~given].any()
+    np.testing.assert_allclose(estimate.contributions[given], without.contributions, atol=1e-12)
+
+
 @every_resampler
 def test_rule_that_takes_no_weights_is_refused_with_its_name(name):
     X, y = points(2)

@@ -390,6 +390,7 @@ def test_unknown_sampling_is_refused(name):
 
 BAD_PRIORS = {
     "sum": ([0.5, 0.6], "sum to 1.* Divide them by their sum"),
+    "sum below": ([0.3, 0.3], r"sum to 1; got \[0.3, 0.3\]. Divide them by their sum"),
     "negative": ([1.5, -0.5], "must hold probabilities that sum to 1"),
     "nan": ([np.nan, 1.0], "must hold probabilities that sum to 1"),
     "length": ([0.2, 0.3, 0.5], r"one probability for each of \[0, 1\]"),

@@ -434,3 +434,16 @@ def test_order_of_classes_does_not_change_the_confusion():
     turned = measure.error(Reordered(classifier, [2, 0, 1]))
     assert turned.classes.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(turned.confusion, measure.error(classifier).confusion)
+
+
+@pytest.mark.parametrize("measure", [Empirical(), Bolstered(random_state=0)], ids=["points", "kernels"])
+def test_linear_classifier_that_lists_its_classes_backwards_has_the_same_confusion(measure):
+    X, y = sample()
+    forwards, backwards = LogisticRegression().fit(X, y), LogisticRegression().fit(X, y)
+    backwards.classes_ = forwards.classes_[::-1].copy()
+    backwards.coef_, backwards.intercept_ = -forwards.coef_, -forwards.intercept_
+    np.testing.assert_array_equal(backwards.predict(X), forwards.predict(X))
+    expected, turned = (measure.fit(X, y).error(classifier) for classifier in (forwards, backwards))
+    assert turned.computation.exact
+    np.testing.assert_allclose(turned.confusion, expected.confusion, atol=1e-12)
+    assert expected.confusion[0, 1] != pytest.approx(expected.confusion[1, 0])
