@@ -174,8 +174,9 @@ def _estimators(text: str) -> Any:
 def _check_netcdf() -> None:
     from importlib.util import find_spec
 
-    if not any(find_spec(name) for name in ("netCDF4", "h5netcdf")):
-        raise ValueError("--netcdf needs a library that writes such files: pip install netcdf4.")
+    writers = (("netCDF4",), ("h5netcdf", "h5py"))
+    if not any(all(map(find_spec, writer)) for writer in writers):
+        raise ValueError("--netcdf needs a library that writes such files; found none. pip install 'h5netcdf[h5py]'.")
 
 
 def _print_head(table: Table, about: list[tuple[str, str]], left_out: list[str]) -> None:

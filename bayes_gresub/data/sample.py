@@ -256,7 +256,7 @@ def read_labels(y: ArrayLike, n: int) -> Labels:
         labels = labels[:, 0]
     if labels.shape != (n,):
         raise ValueError(f"y must have one label per row of X; got shape {labels.shape} for {n} rows.")
-    missing = labels.dtype.kind == "O" and any(value is None or value != value for value in labels)
+    missing = labels.dtype.kind == "O" and any(map(_is_missing, labels))
     if missing or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
         raise ValueError("y must not hold missing, NaN or infinite labels. Drop those rows.")
     if labels.dtype.kind == "f" and (labels != np.round(labels)).any():
@@ -265,6 +265,13 @@ def read_labels(y: ArrayLike, n: int) -> Labels:
             f"{labels[labels != np.round(labels)][0].item()!r}. Is this a regression target?"
         )
     return labels
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA, whose comparisons have no truth value
+        return True
 
 
 def plain_labels(classes: Labels) -> list[Any]:

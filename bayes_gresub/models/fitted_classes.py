@@ -319,12 +319,14 @@ def _in_words(prior: Any) -> str:
 def wrapped(groups: Mapping[str, xr.Dataset]) -> Any:
     """Return what this ArviZ works with: InferenceData before version 1, a DataTree since."""
     import warnings
+    from importlib.metadata import version
 
+    # ArviZ 1 answers to the name InferenceData too, with another class.
+    if int(version("arviz").split(".")[0]) >= 1:
+        import xarray as xr
+
+        return xr.DataTree.from_dict(dict(groups))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning, module="arviz")
         import arviz as az
-    if hasattr(az, "InferenceData"):
-        return az.InferenceData(**groups)
-    import xarray as xr
-
-    return xr.DataTree.from_dict(dict(groups))
+    return az.InferenceData(**groups)

@@ -320,7 +320,7 @@ def check_enough_points(data: Sample, structure: CovarianceStructure, sampler: s
     if structure.name == "full" and (counts <= d).any():
         least = int(counts.argmin())
         warn_user(
-            f"class {data.classes[least].item()!r} has {int(counts[least])} points for a covariance matrix of {d} "
+            f"class {data.classes.tolist()[least]!r} has {int(counts[least])} points for a covariance matrix of {d} "
             "features: the prior then decides, and in simulations no interval was right. Use covariance='shared' "
             "or 'diagonal', or fewer features.",
         )

@@ -340,7 +340,8 @@ class GaussianProcess(Posterior):
 def _load_gpytorch() -> None:
     """Import GPyTorch without the warnings of its dependencies, which are not for users."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*torch.jit.script", DeprecationWarning)
+        for category in (DeprecationWarning, FutureWarning):  # the latter since torch 2.15
+            warnings.filterwarnings("ignore", ".*torch.jit.script", category)
         import gpytorch  # noqa: F401
 
 
