@@ -1,7 +1,7 @@
 """Progress of long work: whether, when and where it is shown. NUTS shows its own.
 
-Everything that takes long uses one mechanism: a bar if there is a terminal or a notebook to draw in; elsewhere nothing,
-or a line every half minute if the user sets progress=True.
+All long work shows a bar if there is a terminal or a notebook to draw in. Elsewhere it shows nothing, or prints a line
+every half minute if the user sets progress=True.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from types import TracebackType
 from typing import Any, TextIO
 
 _EVERY = 30.0
-"""Seconds between lines where there is no terminal to draw on."""
+"""Seconds between lines if there is no terminal to draw on."""
 
 _REDRAWN = 0.5
 """Seconds between two drawings."""
 
 _BAR = 24
-"""Columns of a bar; its line fits into the rest of 80."""
+"""Columns of a bar; its line fits into the remaining columns of 80."""
 
 _WIDTH = 100
 """Columns of a drawing in a notebook."""
 
 
 class Progress:
-    """Shows how far some work is, while it is entered.
+    """Shows how far some work has got, inside a with block.
 
     Parameters
     ----------
     name : str
         Name of the work, or "".
     total : int or None
-        Steps in all; None if this is unknown.
+        Number of steps; None if it is unknown.
     progress : bool or None
-        None shows a bar in terminals and notebooks only. Where there is neither, True prints a line now and then.
+        None shows a bar in terminals and notebooks only. If there is neither, True prints a line now and then.
     unit : str
         Name of a step, singular.
     done : int, default 0
         Steps done earlier.
     below : callable, optional
-        Returns what is drawn below the bar, anything that Rich can render.
+        Returns what to draw below the bar, anything that Rich can render.
     file : text file, optional
         Standard error by default.
     """
@@ -95,11 +95,11 @@ class Progress:
     def line(self) -> str:
         """Return the steps done and the time left, in words."""
         steps = f"{self.done} {self.unit}s" if self.total is None else f"{self.done} of {self.total} {self.unit}s"
-        left = self._time_left()
-        return (f"{self.name}: " if self.name else "") + steps + (f", {left}" if left else "")
+        time_left = self._time_left()
+        return (f"{self.name}: " if self.name else "") + steps + (f", {time_left}" if time_left else "")
 
     def rendered(self) -> Any:
-        """Return the bar, its line, and what is below them, for Rich."""
+        """Return the bar, its line and what is drawn below them, for Rich."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -128,10 +128,10 @@ class Progress:
         if self.done >= self.total:
             return "done"
         if not steps:
-            return "time left unknown yet"
-        seconds = (monotonic() - self.started) / steps * (self.total - self.done)
-        minutes, rest = divmod(round(seconds), 60)
-        return f"{minutes // 60} h {minutes % 60} min left" if minutes >= 60 else f"{minutes} min {rest:02d} s left"
+            return "time left not known yet"
+        remaining = (monotonic() - self.started) / steps * (self.total - self.done)
+        minutes, seconds = divmod(round(remaining), 60)
+        return f"{minutes // 60} h {minutes % 60} min left" if minutes >= 60 else f"{minutes} min {seconds:02d} s left"
 
 
 @contextmanager
@@ -140,27 +140,27 @@ def ticking(total: int | None, name: str, progress: bool, unit: str) -> Iterator
     if not progress:
         yield None
         return
-    with Progress(name, total, progress, unit=unit) as shown:
-        yield shown.update
+    with Progress(name, total, progress, unit=unit) as bar:
+        yield bar.update
 
 
 def in_terminal(file: TextIO | None = None) -> bool:
     """Return whether a file, standard error by default, is a terminal that can redraw lines."""
     stream = sys.stderr if file is None else file
-    # While Rich draws, it puts a file before standard error that denies to be a terminal.
+    # While Rich draws, it replaces standard error by a file that claims to be no terminal.
     stream = getattr(stream, "rich_proxied_file", stream)
     can_redraw = os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
     return can_redraw and stream is not None and stream.isatty()
 
 
 def in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook; to have loaded what runs kernels is not enough."""
+    """Return whether this process is the kernel of a notebook; IPython being loaded is not enough."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 class _Screen(ABC):
-    """A place that bars are drawn in, one below the other: work can be inside other work, or in several threads."""
+    """A place where bars are drawn, one below the other: work can be nested, or run in several threads."""
 
     def __init__(self) -> None:
         self.bars: list[Progress] = []
@@ -195,7 +195,7 @@ class _Screen(ABC):
 
 
 class _Terminal(_Screen):
-    """Bars below what is printed meanwhile, redrawn by a thread, gone at the end."""
+    """Bars below what is printed meanwhile, redrawn by a thread and removed at the end."""
 
     def __init__(self, file: TextIO | None) -> None:
         super().__init__()
@@ -206,13 +206,13 @@ class _Terminal(_Screen):
         from rich.console import Console
         from rich.live import Live
 
-        where: dict[str, Any] = {"stderr": True} if self.file is None else {"file": self.file}
+        destination: dict[str, Any] = {"stderr": True} if self.file is None else {"file": self.file}
         self.live = Live(
-            console=Console(**where, force_terminal=True, force_interactive=True, force_jupyter=False),
+            console=Console(**destination, force_terminal=True, force_interactive=True, force_jupyter=False),
             get_renderable=self.rendered,
             refresh_per_second=1 / _REDRAWN,
             transient=True,
-            # Rich would write to standard error what goes to standard output, also if that is a pipe.
+            # Rich would redirect standard output to standard error, even if standard output is a pipe.
             redirect_stdout=in_terminal(sys.stdout),
         )
         self.live.start(refresh=True)

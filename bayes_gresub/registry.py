@@ -18,13 +18,13 @@ class Entry:
     ----------
     name : str
     kind : "measure" or "resampler"
-        Which interface it has: `fit(X, y).error(classifier)`, or `error(rule, X, y)` for what refits.
+        Its interface: `fit(X, y).error(classifier)`, or `error(rule, X, y)` if it refits.
     summary : str
         What it is and when to use it, in one line.
     make : callable
-        Makes it; takes the constructor's keyword arguments.
+        Returns a new estimator; takes the constructor's keyword arguments.
     main : bool
-        Whether it is for use, and not only for comparison with the paper.
+        Whether it is meant for use, not only for comparison with the paper.
     """
 
     name: str
@@ -71,9 +71,9 @@ def estimators(kind: str | None = None) -> list[Entry]:
 
 
 def make_estimator(name: str, **parameters: Any) -> Any:
-    """Return a new estimator by name, `parameters` handed to its constructor.
+    """Return a new estimator by name; `parameters` go to its constructor.
 
-    "bayes" and "cv10" are other names of "bayesian" and "cv".
+    "bayes" and "cv10" are other names for "bayesian" and "cv".
 
     Examples
     --------
@@ -87,15 +87,15 @@ def make_estimator(name: str, **parameters: Any) -> Any:
 
 
 def made(place: str, /, **fixed: Any) -> Callable[..., Any]:
-    """Return a maker of the class at this place; makers among the fixed parameters make their value anew each time.
+    """Return a function that makes the class at this place; callables among the fixed parameters are called each time.
 
-    The class is imported when it is first made, so that names can be listed without loading any of them.
+    The class is imported when it is first made, so names can be listed without loading any class.
     """
     module, _, name = place.rpartition(".")
 
     def make(**parameters: Any) -> Any:
-        made = {key: value() if callable(value) else value for key, value in fixed.items()}
-        return getattr(import_module(f"bayes_gresub.{module}"), name)(**(made | parameters))
+        values = {key: value() if callable(value) else value for key, value in fixed.items()}
+        return getattr(import_module(f"bayes_gresub.{module}"), name)(**(values | parameters))
 
     return make
 
@@ -109,7 +109,7 @@ register(
 register(
     "bolstered",
     "measure",
-    "a spherical Gaussian about each point: smooth or regularised classifiers",
+    "a spherical Gaussian about each point: for smooth or regularised classifiers",
     made("measures.Bolstered"),
 )
 register(
@@ -133,7 +133,7 @@ register(
 register(
     "full-bolstered",
     "measure",
-    "kernels shaped like the class covariance: correlated features, enough points",
+    "kernels shaped like the class covariance: for correlated features and enough points",
     made("measures.Bolstered", kernel=made("kernels.FullGaussian")),
 )
 register(
@@ -157,13 +157,13 @@ register(
 register(
     "bayesian",
     "measure",
-    "posterior of the error under Gaussian classes, a covariance each (Gibbs): has an interval; check() the model",
+    "posterior of the error under Gaussian classes, one covariance each (Gibbs): has an interval; check() the model",
     made("measures.Bayesian", model=made("models.GaussianClasses"), sampler="gibbs", draws=500),
 )
 register(
     "bayesian-shared",
     "measure",
-    "the same with one covariance for all classes: fewer points for each feature",
+    "the same with one covariance for all classes: for few points per feature",
     made("measures.Bayesian", model=made("models.GaussianClasses", covariance="shared"), sampler="gibbs", draws=500),
 )
 register(
@@ -181,7 +181,7 @@ register(
 register(
     "nested-cv",
     "resampler",
-    "10-fold cross-validation with an interval from nested folds, whatever the classes look like; 110 fits",
+    "10-fold cross-validation with an interval from nested folds, under no model of the classes; 110 fits",
     made("resampling.CrossValidation", repeats=2, interval="nested"),
 )
 register(
@@ -200,7 +200,7 @@ register(
 register(
     "boot-632",
     "resampler",
-    "zero bootstrap balanced by the apparent error; optimistic where a rule fits its points perfectly",
+    "zero bootstrap balanced by the apparent error; optimistic if a rule fits its points perfectly",
     made("resampling.Bootstrap", kind="632"),
 )
 register(
@@ -218,6 +218,6 @@ register(
 register(
     "calibrated-nb-bolstered",
     "resampler",
-    "nb-bolstered, widths scaled likewise: the paper's choice for images; 6 fits",
+    "nb-bolstered, widths scaled the same way: the paper's choice for images; 6 fits",
     made("resampling.Calibrated", measure=made("measures.Bolstered", kernel=made("kernels.DiagonalGaussian"))),
 )

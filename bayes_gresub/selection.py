@@ -1,4 +1,4 @@
-"""Model and feature selection by a measure: a scorer and a splitter for scikit-learn, one fit a candidate."""
+"""Model and feature selection by a measure: a scorer and a splitter for scikit-learn, one fit per candidate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POINTS = 32
 class WholeSet:
     """A splitter that yields the whole training set once, to train on and to score on.
 
-    Scored by a measure, a candidate of GridSearchCV or SequentialFeatureSelector then costs one fit instead of ten.
+    If a measure scores it, a candidate of GridSearchCV or SequentialFeatureSelector costs one fit instead of ten.
     With an ordinary scorer the score would be plain resubstitution.
 
     Examples
@@ -42,8 +42,8 @@ class WholeSet:
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
         """Yield all rows twice: to train on, to score on."""
         (X,) = indexable(X)
-        everyone = np.arange(X.shape[0] if hasattr(X, "shape") else len(X))
-        yield everyone, everyone
+        rows = np.arange(X.shape[0] if hasattr(X, "shape") else len(X))
+        yield rows, rows
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return 1."""
@@ -74,19 +74,19 @@ class MeasureScorer:
 def scorer(estimator: str | Measure, random_state: Seed = None, **parameters: Any) -> MeasureScorer:
     """Return a scikit-learn scorer that ranks candidates by a measure's error, to go with `WholeSet`.
 
-    The score is minus the estimated error, so that greater is better. It is for choosing: the score of the winner is
-    the best of many and therefore too good, and is never its error. Estimate that by cross-validating the whole
-    search, or on points set aside. With ordinary folds instead of `WholeSet` the measure would be fitted to each test
-    fold, and the score would be an error about those few points.
+    The score is minus the estimated error, so greater is better. Use it to choose, not to report: the winner's score is
+    the best of many, hence too good. Estimate the winner's error by cross-validating the whole search, or on points set
+    aside. With ordinary folds instead of `WholeSet` the measure would be fitted to each test fold, and the score would
+    be an error about those few points.
 
     Parameters
     ----------
     estimator : str or Measure
         A registered measure's name, or a measure.
     random_state : int, SeedSequence or None
-        For a named measure. An int gives all candidates the same random points, so that they differ less by chance.
+        For a named measure. An int gives all candidates the same random points, so they differ less by chance.
     **parameters
-        Of a named measure. Where it samples, `n_points` is 32 unless given: ranking needs fewer points than estimating.
+        Of a named measure. If it samples, `n_points` is 32 unless given: ranking needs fewer points than estimating.
 
     Examples
     --------
@@ -99,20 +99,20 @@ def scorer(estimator: str | Measure, random_state: Seed = None, **parameters: An
     >>> search.fit(X, y).best_params_
     {'C': 1.0}
     """
-    measure = estimator if not isinstance(estimator, str) else _named(estimator, random_state, parameters)
+    measure = estimator if not isinstance(estimator, str) else _make_named(estimator, random_state, parameters)
     if measure is estimator and (parameters or random_state is not None):
         raise ValueError("random_state and parameters are for a measure given by name; set them on the measure itself.")
     if isinstance(measure, type) or not isinstance(measure, Measure):
         raise TypeError(
             f"estimator must be a measure, which refits nothing, or the name of one; got {estimator!r}. To select by "
-            "cross-validation give cv=10 to scikit-learn's own search."
+            "cross-validation, give cv=10 to scikit-learn's own search."
         )
     if measure.sampling == "separate" and measure.class_prior is None:
-        raise ValueError("a score needs an overall error, hence class_prior where sampling='separate'.")
+        raise ValueError("a score needs an overall error; got sampling='separate' without class_prior. Give it.")
     return MeasureScorer(measure)
 
 
-def _named(name: str, random_state: Seed, parameters: dict[str, Any]) -> Any:
+def _make_named(name: str, random_state: Seed, parameters: dict[str, Any]) -> Any:
     measure = make_estimator(name)
-    fewer = {"n_points": _POINTS} if "n_points" in measure.get_params(deep=False) else {}
-    return measure.set_params(**{**fewer, "random_state": random_state, **parameters})
+    defaults = {"n_points": _POINTS} if "n_points" in measure.get_params(deep=False) else {}
+    return measure.set_params(**{**defaults, "random_state": random_state, **parameters})

@@ -102,13 +102,13 @@ FORMULAS = (
     Fault(
         "zero bootstrap: averaged over resamples, not per point",
         "per_time = np.divide(share, left_out,",
-        "per_time = np.divide(share, np.full(n, left_out[seen].mean()),",
+        "per_time = np.divide(share, np.full(n, left_out[was_left_out].mean()),",
         ("resampling/test_bootstrap.py", "-k zero"),
     ),
     Fault(
         "nested cross-validation: bias of the smaller training parts",
-        "bias = (1 + (k - 2) / k) * (everything.mean() - plain)",
-        "bias = (k - 2) / k * (everything.mean() - plain)",
+        "bias = (1 + (k - 2) / k) * (inner_losses.mean() - plain)",
+        "bias = (k - 2) / k * (inner_losses.mean() - plain)",
         ("estimate/test_intervals.py", "-k nested_interval_is_that"),
     ),
     Fault(
@@ -149,7 +149,7 @@ FORMULAS = (
     ),
     Fault(
         "corrected t: variance without the share held out",
-        "(1 / len(gaps) + held[1] / held[0]) * gaps.var(ddof=1)",
+        "(1 / len(gaps) + n_held_out / n_trained) * gaps.var(ddof=1)",
         "(1 / len(gaps)) * gaps.var(ddof=1)",
         ("comparing/test_compare_classifiers.py", "-k nadeau"),
     ),

@@ -202,7 +202,7 @@ def test_unknown_name_lists_the_names():
     ids=["object", "name"],
 )
 def test_separate_sampling_without_a_prior_is_refused(make):
-    with pytest.raises(ValueError, match="a score needs an overall error, hence class_prior"):
+    with pytest.raises(ValueError, match="a score needs an overall error; got sampling='separate' without class_prior"):
         make()
 
 

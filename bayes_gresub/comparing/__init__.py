@@ -1,4 +1,4 @@
-"""Comparisons: many estimators on one classifier, and two classifiers by points they did not see."""
+"""Comparisons: many estimators on one classifier, and two classifiers at points that they have not seen."""
 
 from bayes_gresub.comparing.compare import compare
 from bayes_gresub.comparing.comparison import Comparison, Row

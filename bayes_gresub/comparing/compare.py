@@ -1,4 +1,4 @@
-"""Many estimators on one classifier: the rule is fitted once, and what can be shared is shared."""
+"""Many estimators on one classifier: the rule is fitted once, and bootstraps share their resamples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from bayes_gresub.comparing.comparison import INVISIBLE_CHOICES, Comparison, Row, Subject
-from bayes_gresub.comparing.prepared_columns import View, behind_preparation, describe_preparation, needs_numbers
+from bayes_gresub.comparing.prepared_columns import View, describe_preparation, needs_numbers, skip_preparation
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import RULES, Seed, child, seed_sequence
@@ -26,7 +26,7 @@ from bayes_gresub.registry import make_estimator
 from bayes_gresub.resampling import Bootstrap, Calibrated, Interrupted, Resampler, TestSet
 from bayes_gresub.resampling.splits import read_groups
 
-CAME_FITTED = "The classifier came fitted: rows without refits judge it as it is, the others refit a clone."
+ALREADY_FITTED = "The classifier was already fitted: rows without refits judge it as it is, the others refit a clone."
 
 
 def compare(
@@ -43,15 +43,15 @@ def compare(
     progress: bool | None = None,
     random_state: Seed = None,
 ) -> Comparison:
-    """Return what many estimators say of one classifier, one row each.
+    """Return the estimates of many estimators for one classifier, one row each.
 
     The rule is fitted once to all points for the estimators that judge that classifier; bootstrap estimators share
-    their resamples. A failing estimator is a row with its message.
+    their resamples. An estimator that fails gets a row with its message.
 
-    Where X holds texts or missing values and the classifier is a Pipeline whose first steps make X numeric, measures
-    judge the steps behind these, at the prepared columns. Cross-validation and bootstrap refit the whole Pipeline on
-    the rows as they are; those that hold a measure with kernels refit the steps behind. `preparation` of the result
-    names which did what.
+    If X holds texts or missing values and the classifier is a Pipeline whose first steps make X numeric, measures
+    judge the later steps, at the prepared columns. Cross-validation and bootstrap refit the whole Pipeline on the rows
+    as given; with a smoothed measure inside they refit the later steps only. `preparation` of the result names which
+    estimators did what.
 
     Parameters
     ----------
@@ -61,20 +61,20 @@ def compare(
     X : array-like of shape (n, d) or (n, ...), or DataFrame with columns of any type
     y : array-like of shape (n,)
     estimators : "main", "all", "measures", "resamplers", iterable or dict
-        "main" is all but those that are registered for comparison with the paper only. Else names (see
+        "main" leaves out those registered only for comparison with the paper. Otherwise names (see
         `bg.estimators()`) and estimators, or a dict from any name to an estimator.
     test : TestSet or (X_test, y_test), optional
         Independent points, which add a row.
     sample_weight, groups : array-like of shape (n,), optional
-        Handed to the estimators; groups to those that refit.
+        Passed to the estimators; groups only to those that refit.
     level : float, default 0.95
         Of the intervals.
     n_jobs : int, optional
         Processes for refits.
     progress : bool, optional
-        Whether to show progress bars; by default on long work.
+        Whether to show progress bars; by default for long work.
     random_state : int, SeedSequence, Generator or None
-        For every estimator that has none of its own.
+        For every estimator without one.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def compare(
     """
     check_level(level)
     seed = seed_sequence(random_state)
-    # Rows of X as they were given; what an estimator cannot use is its row's message.
+    # Rows of X as given; if an estimator cannot use them, its row says so.
     sample = read_for_rule(classifier, X, y, sample_weight)
     if groups is not None:
         read_groups(groups, sample)
@@ -108,14 +108,14 @@ def compare(
     total = len(chosen) + (test_set is not None)
     try:
         if is_fitted(classifier, sample.restored(np.arange(1))):
-            notes.append(CAME_FITTED)
+            notes.append(ALREADY_FITTED)
             judged = classifier
         else:
-            judged = _trained_on_all(classifier, sample, sample_weight, seed)
+            judged = _train_on_all(classifier, sample, sample_weight, seed)
         task = Judged(View(classifier, judged, X), y, seed, sample_weight, groups)
         if not sample.format.is_numeric and any(map(needs_numbers, [*chosen.values(), test_set])):
-            task.behind = behind_preparation(task.whole)
-            preparation = () if task.behind is None else describe_preparation(chosen, task.behind.X.shape[1])
+            task.numeric = skip_preparation(task.whole)
+            preparation = () if task.numeric is None else describe_preparation(chosen, task.numeric.X.shape[1])
         for name, estimator in chosen.items():
             rows.append(task.row(name, estimator, chosen))
         if test_set is not None:
@@ -128,18 +128,18 @@ def compare(
     return Comparison(tuple(rows), subject, tuple(notes), level, preparation)
 
 
-def _trained_on_all(rule: Any, sample: Sample, sample_weight: Any, seed: np.random.SeedSequence) -> Any:
+def _train_on_all(rule: Any, sample: Sample, sample_weight: Any, seed: np.random.SeedSequence) -> Any:
     check_rule(rule)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
-    everyone = np.arange(len(sample.codes))
-    return trained(rule, sample.restored(everyone), sample.labels, weights, child(seed, RULES))
+    positions = np.arange(len(sample.codes))
+    return trained(rule, sample.restored(positions), sample.labels, weights, child(seed, RULES))
 
 
 @dataclass(eq=False)
 class Judged:
-    """One classifier, the rule it comes from and its data; and the resamples that several rows share.
+    """One classifier, its rule and its data, with the resamples that several rows share.
 
-    `behind` are the steps that estimators judge which need numbers, where the first steps of a Pipeline make X numeric.
+    `numeric` holds the steps after those that make X numeric, for estimators that need numbers.
     """
 
     whole: View
@@ -147,55 +147,54 @@ class Judged:
     seed: np.random.SeedSequence
     sample_weight: Any = None
     groups: Any = None
-    behind: View | None = None
+    numeric: View | None = None
     shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = field(default_factory=dict)
 
-    def row(self, name: str, estimator: Any, everyone: Mapping[str, Any]) -> Row:
-        """Return the row of one of the estimators, `everyone` being all that are compared."""
+    def row(self, name: str, estimator: Any, estimators: Mapping[str, Any]) -> Row:
+        """Return the row of one estimator; `estimators` are all that are compared."""
         started = perf_counter()
         kind = "measure" if isinstance(estimator, Measure) else "resampler"
         kind = "test set" if isinstance(estimator, TestSet) else kind
         try:
             if isinstance(estimator, Bootstrap):
-                estimate, seconds = self._bootstrap(estimator, everyone)
+                estimate, seconds = self._bootstrap(estimator, estimators)
                 return Row(name, kind, estimate, seconds)
-            estimate, warned = self._estimate(estimator)
-        except Exception as error:  # a failing estimator is a row, not a crash
+            estimate, warning = self._estimate(estimator)
+        except Exception as error:  # a failing estimator must not end the comparison
             notes = " ".join(getattr(error, "__notes__", []))
             message = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
             return Row(name, kind, None, perf_counter() - started, message)
-        return Row(name, kind, estimate, perf_counter() - started, warned)
+        return Row(name, kind, estimate, perf_counter() - started, warning)
 
     def _estimate(self, estimator: Any) -> tuple[ErrorEstimate, str]:
-        """Return the estimate, and what a model warned of, which belongs to its row."""
-        view = self.whole if self.behind is None else self._view(estimator)
+        """Return the estimate and the warnings of its model, as the message of its row."""
+        view = self.whole if self.numeric is None else self._view(estimator)
         if isinstance(estimator, TestSet):
             seed = self.seed if estimator.random_state is None else None
-            return estimator.with_points(view.prepared(estimator.X)).error(view.classifier, random_state=seed), ""
+            return estimator.with_points(view.prepare(estimator.X)).error(view.classifier, random_state=seed), ""
         if isinstance(estimator, Measure) and estimator.has_draws:
-            with warnings.catch_warnings(record=True) as caught:
+            with warnings.catch_warnings(record=True) as caught_warnings:
                 warnings.simplefilter("always")
                 fitted = estimator.fit(view.X, self.y, sample_weight=self.sample_weight)
-                return fitted.error(view.classifier), " ".join(str(warning.message) for warning in caught)
+                return fitted.error(view.classifier), " ".join(str(warning.message) for warning in caught_warnings)
         if isinstance(estimator, Measure):
             return estimator.fit(view.X, self.y, sample_weight=self.sample_weight).error(view.classifier), ""
-        given = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
-        return estimator.error(view.rule, view.X, self.y, **given), ""
+        arguments = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
+        return estimator.error(view.rule, view.X, self.y, **arguments), ""
 
-    def _bootstrap(self, estimator: Bootstrap, everyone: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
-        """Return an estimate and the seconds of its resamples, which all kinds share that differ in nothing else."""
+    def _bootstrap(self, estimator: Bootstrap, estimators: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
+        """Return an estimate and the seconds of its resamples; bootstraps that differ only in kind share them."""
         estimator._check_parameters()
-        key = str(_sharing(estimator))
+        key = str(_sharing_key(estimator))
         if key not in self.shared:
             started = perf_counter()
-            kinds = [
-                other.kind for other in everyone.values() if isinstance(other, Bootstrap) and _sharing(other) == key
-            ]
-            view = self.whole if self.behind is None else self._view(estimator)
+            bootstraps = [other for other in estimators.values() if isinstance(other, Bootstrap)]
+            kinds = [other.kind for other in bootstraps if _sharing_key(other) == key]
+            view = self.whole if self.numeric is None else self._view(estimator)
             outcome: dict[str, ErrorEstimate] | Exception
             try:
-                given = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
-                outcome = estimator.errors(view.rule, view.X, self.y, kinds, **given)
+                arguments = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
+                outcome = estimator.errors(view.rule, view.X, self.y, kinds, **arguments)
             except Exception as error:  # the other kinds would fail in the same fits
                 outcome = error
             self.shared[key] = outcome, perf_counter() - started
@@ -205,11 +204,11 @@ class Judged:
         return outcome[estimator.kind], seconds
 
     def _view(self, estimator: Any) -> View:
-        return self.behind if self.behind is not None and needs_numbers(estimator) else self.whole
+        return self.numeric if self.numeric is not None and needs_numbers(estimator) else self.whole
 
 
 def read_estimators(estimators: Any, remedy: str = "A TestSet goes to test=.") -> dict[str, Any]:
-    """Return new estimators by name, from names, estimators, a dict of them, or the name of a kind."""
+    """Return new estimators by name, from names, estimators, a dict of them, or a kind."""
     kinds = {"all": None, "measures": "measure", "resamplers": "resampler"}
     if isinstance(estimators, str) and estimators == "main":
         estimators = [entry.name for entry in registered() if entry.main]
@@ -225,19 +224,21 @@ def read_estimators(estimators: Any, remedy: str = "A TestSet goes to test=.") -
         raise TypeError(f"estimators must be names, estimators or a dict of them; got {estimators!r}.")
     chosen: dict[str, Any] = {}
     for name, entry in pairs:
-        made = make_estimator(entry) if isinstance(entry, str) else entry
-        if isinstance(made, type) or not isinstance(made, Measure | Resampler):
-            raise TypeError(f"estimators must hold measures and resamplers or their names; got {_type(made)}. {remedy}")
+        estimator = make_estimator(entry) if isinstance(entry, str) else entry
+        if isinstance(estimator, type) or not isinstance(estimator, Measure | Resampler):
+            raise TypeError(
+                f"estimators must hold measures and resamplers or their names; got {_type_name(estimator)}. {remedy}"
+            )
         if name in chosen:
             raise ValueError(f"estimators must have different names; got {name!r} twice. Rename one, in a dict.")
-        chosen[name] = clone(made)
+        chosen[name] = clone(estimator)
     if not chosen:
         raise ValueError("estimators must name at least one; got none.")
     return chosen
 
 
-def _type(thing: Any) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
+def _type_name(entry: Any) -> str:
+    return f"the class {entry.__name__}" if isinstance(entry, type) else f"a {type(entry).__name__}"
 
 
 def _label(estimator: Any) -> str:
@@ -245,12 +246,12 @@ def _label(estimator: Any) -> str:
 
 
 def prepared(estimator: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> Any:
-    """Return a clone that takes these where it was given none of its own."""
-    made = clone(estimator)
-    parameters = made.get_params(deep=False)
-    given = {"random_state": seed, **({"n_jobs": n_jobs, "progress": progress} if "progress" in parameters else {})}
-    unset = {name: value for name, value in given.items() if parameters[name] is None and value is not None}
-    return made.set_params(**unset)
+    """Return a clone that takes these parameters if it has none of its own."""
+    copy = clone(estimator)
+    parameters = copy.get_params(deep=False)
+    defaults = {"random_state": seed, **({"n_jobs": n_jobs, "progress": progress} if "progress" in parameters else {})}
+    unset = {name: value for name, value in defaults.items() if parameters[name] is None and value is not None}
+    return copy.set_params(**unset)
 
 
 def _notes(chosen: Mapping[str, Any]) -> list[str]:
@@ -266,20 +267,20 @@ def _notes(chosen: Mapping[str, Any]) -> list[str]:
 
 
 def _overlap(X: Any, test_set: TestSet) -> list[str]:
-    """Return a note where test points are training points too, as far as numbers can tell."""
+    """Return a note if test points are training points too; only numeric points are compared."""
     try:
-        ours, theirs = (np.asarray(points, dtype=float) for points in (X, test_set.X))
+        training, testing = (np.asarray(points, dtype=float) for points in (X, test_set.X))
     except (TypeError, ValueError):
         return []
-    known = {row.tobytes() for row in ours}
-    both = sum(row.tobytes() in known for row in theirs)
-    if not both:
+    known = {row.tobytes() for row in training}
+    n_shared = sum(row.tobytes() in known for row in testing)
+    if not n_shared:
         return []
-    return [f"{both} of {len(theirs)} test points are training points too: the test set is not independent of them."]
+    return [f"{n_shared} of {len(testing)} test points are training points too: the test set is not independent."]
 
 
-def _sharing(estimator: Bootstrap) -> str | None:
-    """Return what bootstraps must have in common to share resamples; None where one cannot be run at all."""
+def _sharing_key(estimator: Bootstrap) -> str | None:
+    """Return what bootstraps must have in common to share resamples; None for one that cannot be run."""
     try:
         estimator._check_parameters()
     except (TypeError, ValueError):
@@ -291,7 +292,7 @@ def _sharing(estimator: Bootstrap) -> str | None:
 def _test_set(test: Any, chosen: Mapping[str, Any]) -> TestSet:
     if "test set" in chosen:
         raise ValueError(
-            "estimators must have different names; got 'test set' twice, since test= is called that. Rename it."
+            "estimators must have different names; got 'test set' twice, once for test=. Rename the other."
         )
     if isinstance(test, TestSet):
         return test

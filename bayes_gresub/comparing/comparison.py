@@ -37,14 +37,14 @@ TITLES = {
     "fits": "fits",
     "predicted": "predicted",
 }
-"""Columns that a table of estimates can show, and what they are called."""
+"""Columns that a table of estimates can show, and their titles."""
 
 _COLUMNS = ("name", "error", "interval", "std_error", "ms", "fits", "predicted")
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """The classifier that is judged and the number of its training points, in words where they are printed."""
+    """The classifier that is judged and the number of its training points; `str` names both."""
 
     classifier: Any
     n_points: int
@@ -55,18 +55,18 @@ class Subject:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One estimator's answer.
+    """One estimator's estimate, or why it failed.
 
     Attributes
     ----------
     name : str
     kind : "measure", "resampler" or "test set"
     estimate : ErrorEstimate or None
-        None where the estimator failed.
+        None if the estimator failed.
     seconds : float
-        Fit and error together.
+        For fit and error together.
     message : str
-        Why it failed, or what it warned of.
+        Why it failed, or its warnings.
     """
 
     name: str
@@ -77,11 +77,11 @@ class Row:
 
     @property
     def no_interval(self) -> Reason | None:
-        """Return why the estimate has no interval; None where it has one, or where there is no estimate."""
+        """Return why the estimate has no interval; None if it has one, or if there is no estimate."""
         return None if self.estimate is None else self.estimate.no_interval
 
     def interval(self, level: float) -> Interval | None:
-        """Return the interval, or None where there is none."""
+        """Return the interval, or None if there is none."""
         return None if self.estimate is None or self.no_interval is not None else self.estimate.interval(level)
 
     def cells(self, level: float) -> dict[str, Any]:
@@ -100,9 +100,9 @@ class Row:
         }
         if self.estimate is None:
             return cells
-        how, unknown = self.estimate.computation, self.estimate.missing.value
-        cells |= {"n_refits": how.n_refits, "n_predicted": how.n_predicted, "exact": how.exact}
-        cells["estimand"] = str(self.estimate.estimand)
+        computation, unknown = self.estimate.computation, self.estimate.missing.value
+        cells |= {"n_refits": computation.n_refits, "n_predicted": computation.n_predicted}
+        cells |= {"exact": computation.exact, "estimand": str(self.estimate.estimand)}
         if unknown is not None:
             return cells | {"message": unknown.short}
         if interval := self.interval(level):
@@ -110,7 +110,7 @@ class Row:
         return cells | {"estimate": self.estimate.value, "std_error": self.estimate.std_error}
 
     def text_cells(self, level: float) -> dict[str, str]:
-        """Return the row as tables print it, by the columns of `TITLES`."""
+        """Return the row as printed in tables, by the columns of `TITLES`."""
         cells, failed = self.cells(level), self.estimate is None
         known = not math.isnan(cells["estimate"])
         noise = "?" if math.isnan(cells["std_error"]) else f"{cells['std_error']:.4f}"
@@ -128,7 +128,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What several estimators say of one classifier; made by `compare`.
+    """The estimates of several estimators for one classifier; made by `compare`.
 
     Attributes
     ----------
@@ -136,11 +136,11 @@ class Comparison:
     subject : Subject
         The classifier in words.
     notes : tuple of str
-        What a reader must know.
+        What readers must know.
     level : float
         Of the intervals.
     preparation : tuple of str
-        Which rows judge prepared columns and which the rows of X as they are, where these differ.
+        Which rows judge prepared columns and which the rows of X as given, if these differ.
     """
 
     rows: tuple[Row, ...]
@@ -182,11 +182,13 @@ class Comparison:
         """
         from bayes_gresub.plots import plot_estimates
 
-        shown = {row.name: row.estimate for row in self.rows if row.estimate is not None and row.estimate.prior_known}
-        return plot_estimates(shown, reference, ax, level=self.level)
+        estimates = {
+            row.name: row.estimate for row in self.rows if row.estimate is not None and row.estimate.prior_known
+        }
+        return plot_estimates(estimates, reference, ax, level=self.level)
 
     def text_table(self, columns: Sequence[str]) -> list[list[str]]:
-        """Return these columns of `TITLES` as texts: the titles, then one line a row."""
+        """Return these columns of `TITLES` as texts: the titles, then one line per row."""
         titles = [TITLES[column].format(level=100 * self.level) for column in columns]
         return [titles, *([row.text_cells(self.level)[column] for column in columns] for row in self.rows)]
 
@@ -220,7 +222,7 @@ class Comparison:
 
     @property
     def _every_note(self) -> list[str]:
-        """Return the notes, those of rows that have an estimate and a warning among them, each once."""
+        """Return the notes, and each warning of rows that have an estimate once."""
         warned: dict[str, list[str]] = {}
         for row in self.rows:
             if row.estimate is not None and row.message:

@@ -1,4 +1,4 @@
-"""Pipelines whose first steps make X numeric: which estimators judge the steps behind them, and at which columns."""
+"""Pipelines whose first steps make X numeric: which estimators judge the later steps, and at which columns."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _MOST_COLUMNS = 1000
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A rule, the classifier that it gave, and the points in the form that both take.
+    """A rule, the classifier trained by it, and the points in the form that both take.
 
-    `preparing` are the fitted steps that turn rows as given into such points, None where they are the same.
+    `preparation` are the fitted steps that turn rows as given into such points; None if there are none.
     """
 
     rule: Any
     classifier: Any
     X: Any
-    preparing: Any = None
+    preparation: Any = None
 
-    def prepared(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
         """Return other rows in the same form."""
-        return X if self.preparing is None else _dense(self.preparing.transform(X))
+        return X if self.preparation is None else _dense(self.preparation.transform(X))
 
 
-def behind_preparation(whole: View) -> View | None:
-    """Return the steps of a Pipeline behind the first ones that make X numeric, at the columns that these make of X.
+def skip_preparation(whole: View) -> View | None:
+    """Return the steps of a Pipeline after those that make X numeric, at the columns that those make of X.
 
-    None where X is numeric as it is, or where no first steps make it so.
+    None if X is numeric already, or if no first steps make it numeric.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def behind_preparation(whole: View) -> View | None:
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, y = pd.DataFrame({"colour": ["red", "blue", "red", "green"]}), [0, 1, 0, 1]
     >>> rule = make_pipeline(OneHotEncoder(sparse_output=False), DecisionTreeClassifier())
-    >>> behind_preparation(View(rule, rule.fit(X, y), X)).X.shape
+    >>> skip_preparation(View(rule, rule.fit(X, y), X)).X.shape
     (4, 3)
     """
     if _is_numeric(whole.X) or not isinstance(whole.classifier, Pipeline) or not isinstance(whole.rule, Pipeline):
@@ -69,9 +69,9 @@ def needs_numbers(estimator: Any) -> bool:
 
 
 def describe_preparation(chosen: Mapping[str, Any], n_columns: int) -> tuple[str, ...]:
-    """Return in sentences which of the estimators judge what, where prepared columns and rows as given differ.
+    """Return in sentences which estimators judge prepared columns and which the rows as given.
 
-    Nothing where none of them judges prepared columns: the whole Pipeline is refitted, as always.
+    Empty if none of them judges prepared columns: the whole Pipeline is refitted, as always.
     """
     if not any(map(needs_numbers, chosen.values())):
         return ()

@@ -1,4 +1,4 @@
-"""Which of two classifiers errs less: answered from held-out pairs or joint posterior draws, from nothing else."""
+"""Which of two classifiers errs less, estimated only from held-out pairs or joint posterior draws."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ NOT_FROM_TRAINING = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassifierComparison:
-    """The difference of two errors, that of the first less that of the second.
+    """The difference of two errors: that of the first minus that of the second.
 
     Attributes
     ----------
     estimates : pair of ErrorEstimate
     difference : float
-        Negative where the first errs less.
+        Negative if the first errs less.
     interval : Interval
         Of the difference, with its method, target and assumptions.
     p_value : float or None
-        Of no difference, two-sided; None where there are posterior draws.
+        Two-sided, of the hypothesis of no difference; None with posterior draws.
     probability : float or None
         Posterior probability that the first errs less; None without posterior draws.
     """
@@ -62,7 +62,7 @@ class ClassifierComparison:
 
     @property
     def better(self) -> str | None:
-        """Return "first" or "second", or None where the interval, which decides, leaves it open."""
+        """Return "first" or "second", or None if the interval of the difference holds 0."""
         if self.interval.low <= 0 <= self.interval.high:
             return None
         return "first" if self.difference < 0 else "second"
@@ -94,7 +94,7 @@ def compare_classifiers(
     level: float = 0.95,
     random_state: Seed = None,
 ) -> ClassifierComparison:
-    r"""Return which of two classifiers errs less, as far as points they did not see can tell.
+    r"""Return which of two classifiers errs less, estimated from points that they have not seen or from joint draws.
 
     - `by=TestSet(...)`: two trained classifiers at the same independent points. The p-value is McNemar's exact one; the
       interval is Bonett & Price's for paired proportions. With weights or a measure fitted to the training data, both
@@ -102,10 +102,10 @@ def compare_classifiers(
     - `by=CrossValidation(...)`: two rules on shared folds, with Nadeau & Bengio's corrected t: over J splits with
       differences d, training on n1 and holding out n2 points, the variance of their mean is taken to be
       :math:`(1/J + n_2/n_1)\,s_d^2`.
-    - `by=` a fitted measure that draws whole laws (`Bayesian`): from joint draws of both errors.
+    - `by=` a fitted measure that draws whole laws (`Bayesian`): joint posterior draws of both errors.
 
-    Other measures are refused: contributions of training points favour whichever fits them more closely. So do draws
-    of the labels at these points, which `PosteriorProbability` has with a Gaussian process.
+    Other measures are refused: contributions of training points favour the classifier that fits them more closely. So
+    do draws of the labels at these points, which `PosteriorProbability` has with a Gaussian process.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def compare_classifiers(
         For cross-validation.
     level : float, default 0.95
     random_state : int, SeedSequence, Generator or None
-        For cross-validation or a measure without a seed of its own.
+        For cross-validation or a measure without a seed.
 
     References
     ----------
@@ -166,19 +166,19 @@ def _at_test_points(first: Any, second: Any, by: TestSet, level: float) -> Class
     if method.name == BinomialInterval.name:
         only_first, only_second = int((gaps > 0.5).sum()), int((gaps < -0.5).sum())
         low, high = _bonett_price(only_first, only_second, len(gaps), level)
-        split = only_first + only_second
-        p_value = float(stats.binomtest(only_first, split).pvalue) if split else 1.0
-        how = "Bonett-Price for paired proportions; McNemar's exact test"
+        n_discordant = only_first + only_second
+        p_value = float(stats.binomtest(only_first, n_discordant).pvalue) if n_discordant else 1.0
+        method_name = "Bonett-Price for paired proportions; McNemar's exact test"
     else:
-        assert weights is not None, "they come with contributions"
+        assert weights is not None, "weights come with contributions"
         mean = float(weights @ gaps)
         points = float(1 / weights.max())
         low, high = (2 * end - 1 for end in bounded_mean((mean + 1) / 2, points, level))
         p_value = min(1.0, 2 * float(np.exp(-points * _entropy((mean + 1) / 2, 0.5))))
-        how = "Hoeffding bound for paired differences (relative entropy)"
+        method_name = "Hoeffding bound for paired differences (relative entropy)"
         if method.target == MeanErrorMass():
             target = MeanErrorMassDifference()
-    interval = Interval(low, high, level, how, target, method.assumptions)
+    interval = Interval(low, high, level, method_name, target, method.assumptions)
     return ClassifierComparison(estimates, estimates[0].value - estimates[1].value, interval, p_value)
 
 
@@ -195,18 +195,19 @@ def _on_shared_folds(
     folds = CrossValidation(**{**by.get_params(deep=False), "interval": None})
     seed = seed_sequence(random_state if by.random_state is None else by.random_state)
     first_estimate = folds.error(first, X, y, groups=groups, random_state=seed)
-    errors, shared = folds.split_errors_, folds.indices_
-    # The same seed splits the same points in the same way.
+    first_errors, splits = folds.split_errors_, folds.indices_
+    # The same seed gives the same splits.
     second_estimate = folds.error(second, X, y, groups=groups, random_state=seed)
-    gaps = errors - folds.split_errors_
-    held = np.array([[len(train), len(test)] for train, test in shared], dtype=float).mean(axis=0)
-    variance = float((1 / len(gaps) + held[1] / held[0]) * gaps.var(ddof=1))
+    gaps = first_errors - folds.split_errors_
+    sizes = np.array([[len(train), len(test)] for train, test in splits], dtype=float)
+    n_trained, n_held_out = sizes.mean(axis=0)
+    variance = float((1 / len(gaps) + n_held_out / n_trained) * gaps.var(ddof=1))
     mean = float(gaps.mean())
     law = stats.t(len(gaps) - 1)
     half = float(law.ppf((1 + level) / 2) * np.sqrt(variance))
     if variance == 0 and mean != 0:
         raise ValueError(
-            f"all {len(gaps)} splits differ by the same {mean:+.3f}, so that their spread tells nothing. Use more "
+            f"a corrected t needs differences that vary over splits; got {mean:+.3f} in all {len(gaps)}. Use more "
             "folds, or by=TestSet(...)."
         )
     p_value = 1.0 if mean == 0 else float(2 * law.sf(abs(mean) / np.sqrt(variance)))
@@ -215,7 +216,7 @@ def _on_shared_folds(
         mean + half,
         level,
         "corrected t over shared folds",
-        RuleDifference(round(held[0])),
+        RuleDifference(round(n_trained)),
         "differences of splits are nearly normal, with the correlation of the share held out (Nadeau & Bengio)",
     )
     difference = first_estimate.value - second_estimate.value
@@ -228,29 +229,29 @@ def _from_draws(first: Any, second: Any, by: Measure, level: float, random_state
     draws = [estimate.posterior_draws for estimate in estimates]
     if draws[0] is None or draws[1] is None:
         raise ValueError(f"{NOT_FROM_TRAINING}.")
-    # The noise of sampled points is taken out of the differences themselves: in them it does not cancel.
+    # The noise of sampled points does not cancel in the differences, so it is removed there.
     twice = _estimated_twice(estimates[0], draws[0]) - _estimated_twice(estimates[1], draws[1])
     gaps = denoised_numbers(twice)
-    # What is left of it in the mean counts where errors differ by less.
+    # The noise left in the mean matters if the errors differ by less.
     noise = float(np.std(twice[0] - twice[1])) / 2 / np.sqrt(len(gaps))
     margin = noise * float(stats.norm.ppf((1 + level) / 2))
     low, high = equal_tailed(gaps, level)
-    how = f"equal-tailed {draws[0].kind} from joint posterior draws"
-    interval = Interval(low - margin, high + margin, level, how, ErrorDifference(), draws[0].assumptions)
+    method_name = f"equal-tailed {draws[0].kind} from joint posterior draws"
+    interval = Interval(low - margin, high + margin, level, method_name, ErrorDifference(), draws[0].assumptions)
     below = stats.norm.cdf(-gaps / noise) if noise > 0 else (gaps < 0) + 0.5 * (gaps == 0)
     difference = estimates[0].value - estimates[1].value
     return ClassifierComparison(estimates, difference, interval, None, float(np.mean(below)))
 
 
 def _estimated_twice(estimate: ErrorEstimate, draws: PosteriorDraws) -> Floats:
-    """Return draws of an error as they were estimated, twice where from sampled points: shape (2, draws)."""
+    """Return two estimates of each draw of an error, the same twice unless points were sampled: shape (2, draws)."""
     if draws.source is None:
         return np.stack([draws.errors] * 2)
     return np.asarray(draws.source.errors_twice(estimate))
 
 
 def _bonett_price(only_first: int, only_second: int, n: int, level: float) -> tuple[float, float]:
-    """Return the adjusted Wald interval of a difference of paired proportions: one more of each discordant pair."""
+    """Return the adjusted Wald interval for paired proportions, with one discordant pair of each kind added."""
     first, second = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
     half = float(stats.norm.ppf((1 + level) / 2)) * np.sqrt((first + second - (first - second) ** 2) / (n + 2))
     return max(-1.0, float(first - second - half)), min(1.0, float(first - second + half))

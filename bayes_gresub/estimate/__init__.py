@@ -1,4 +1,4 @@
-"""Estimates: the error with all that is read off it, how it was computed, its intervals, its text."""
+"""Estimates: the error and all that is read off it, how it was computed, its intervals and its text."""
 
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 

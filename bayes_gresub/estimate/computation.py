@@ -1,4 +1,4 @@
-"""How an estimate was computed, for people to read. Nothing here computes."""
+"""How an estimate was computed, for people to read. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Computation:
     method : str
         The integration method in words.
     exact : bool
-        False where points were sampled.
+        False if points were sampled.
     space : str
         The space in which widths and neighbours were measured.
     n_predicted : int
-        Points that were classified: the points that the measure is centred at, and those sampled about them.
+        Points that were classified: those that the measure is centred at, and those sampled about them.
     n_replicates : int
-        Independent replicates behind the standard error; 1 where exact.
+        Independent replicates behind the standard error; 1 if exact.
     seconds : float
     n_refits : int
-        Times that the rule was trained; 0 for a measure.
+        How often the rule was trained; 0 for a measure.
     """
 
     described: str | Description
@@ -51,5 +51,5 @@ class Computation:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return what `to_dict` described."""
+        """Return the computation that `to_dict` described."""
         return cls(**data)

@@ -1,4 +1,4 @@
-"""ErrorEstimate: what every measure and every resampler answers. It computes nothing but what is read off it."""
+"""ErrorEstimate: what every measure and every resampler returns. It computes only what is read off it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ARRAY = {"read": _read_array}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ErrorEstimate:
-    r"""The estimated error of a classifier, with all that its joint confusion mass tells.
+    r"""The estimated error of a classifier, with all that follows from its joint confusion mass.
 
     .. math:: \hat\varepsilon = \hat\nu(\{(x, y): \psi(x) \ne y\}) = \sum_{y \ne j} C_{yj}, \qquad
               C_{yj} = \hat\nu(\{(x, y): \psi(x) = j\})
@@ -61,14 +61,14 @@ class ErrorEstimate:
     interval_method : IntervalMethod
         What intervals are made of: a count, two moments, posterior draws; or the reason why there is none.
     replicate_confusions : ndarray of shape (r, c, c) or None
-        The same of `confusion`.
+        The same for `confusion`.
     contributions : ndarray of shape (n,) or None
         Error mass of each point, between 0 and 1; `value` is their mean weighted by `point_weights`.
     point_weights : ndarray of shape (n,) or None
     missing : Missing
-        Why there is no overall error, standard error or confusion mass, where there is none.
+        Why there is no overall error, standard error or confusion mass, if one of them is missing.
     details : mapping from name to number
-        What else an estimator found, such as the no-information rate of the bootstrap.
+        Other numbers of the estimator, such as the no-information rate of the bootstrap.
 
     Examples
     --------
@@ -121,9 +121,9 @@ class ErrorEstimate:
 
     @property
     def std_error(self) -> float:
-        """Return the Monte-Carlo standard error of `value` given the sample; it says nothing of bias over samples.
+        """Return the Monte-Carlo standard error of `value` given the sample; it does not include bias over samples.
 
-        0 where nothing is random, NaN where it is unknown.
+        0 if nothing is random, NaN if it is unknown.
         """
         self._need_value("the standard error of an overall error")
         draws = self.posterior_draws
@@ -138,22 +138,22 @@ class ErrorEstimate:
 
     @property
     def prior_known(self) -> bool:
-        """Return whether the class probabilities are known, hence an overall error."""
+        """Return whether the class probabilities, hence the overall error, are known."""
         return self.missing.value is None
 
     @property
     def posterior_draws(self) -> PosteriorDraws | None:
-        """Return the posterior draws of the confusion mass, or None where there is no posterior."""
+        """Return the posterior draws of the confusion mass, or None without a posterior."""
         return self.interval_method.posterior
 
     @property
     def confusion_draws(self) -> Floats | None:
-        """Return posterior draws of `confusion`, shape (draws, c, c), or None where there is no posterior."""
+        """Return posterior draws of `confusion`, shape (draws, c, c), or None without a posterior."""
         return None if self.posterior_draws is None else self.posterior_draws.confusions
 
     @property
     def draws(self) -> Floats | None:
-        """Return posterior draws of the error, or None where there is no posterior."""
+        """Return posterior draws of the error, or None without a posterior."""
         if self.posterior_draws is None:
             return None
         self._need_value("draws of the overall error")
@@ -161,7 +161,7 @@ class ErrorEstimate:
 
     @property
     def posterior_sd(self) -> float | None:
-        """Return the posterior standard deviation of the error, exact where it is known; None without a posterior."""
+        """Return the posterior standard deviation of the error, exact if it is known; None without a posterior."""
         if self.posterior_draws is None:
             return None
         self._need_value("the posterior standard deviation of the overall error")
@@ -169,12 +169,12 @@ class ErrorEstimate:
 
     @property
     def posterior(self) -> Any:
-        """Return what the draws come from, such as a fitted model; None without a posterior or read from a file."""
+        """Return what the draws come from, such as a fitted model; None without one, or if read from a file."""
         return None if self.posterior_draws is None else self.posterior_draws.source
 
     @property
     def no_interval(self) -> Reason | None:
-        """Return why there is no interval, or None where there is one."""
+        """Return why there is no interval, or None if there is one."""
         return self.missing.value or self.interval_method.reason
 
     @property
@@ -189,22 +189,22 @@ class ErrorEstimate:
 
     @property
     def sensitivity(self) -> float:
-        """Return P(predicted positive | positive), the second of two classes being the positive one."""
+        """Return P(predicted positive | positive); the second of two classes is the positive one."""
         self._need_two_classes()
         return 1.0 - self.per_class[self.classes.tolist()[1]]
 
     @property
     def specificity(self) -> float:
-        """Return P(predicted negative | negative), the first of two classes being the negative one."""
+        """Return P(predicted negative | negative); the first of two classes is the negative one."""
         self._need_two_classes()
         return 1.0 - self.per_class[self.classes.tolist()[0]]
 
     def cost(self, matrix: ArrayLike) -> float:
-        """Return the expected cost, `matrix[y, j]` being the cost of saying j when y is true."""
+        """Return the expected cost; `matrix[y, j]` is the cost of predicting j if y is true."""
         return float(expected_cost(self.confusion, matrix))
 
     def with_class_prior(self, prior: Any) -> ErrorEstimate:
-        """Return the estimate for the same classifier where the classes have these probabilities.
+        """Return the estimate for the same classifier if the classes have these probabilities.
 
         It has no `contributions`; give `class_prior` to the measure to keep them.
 
@@ -229,13 +229,13 @@ class ErrorEstimate:
         )
 
     def interval(self, level: float = 0.95, method: str | None = None) -> Interval:
-        """Return an interval of the error where an argument supports one; raise with the reason elsewhere.
+        """Return an interval of the error if an argument supports one; otherwise raise with the reason.
 
         Parameters
         ----------
         level : float, default 0.95
         method : str, optional
-            "equal-tailed" (default) or "hdi" where there are posterior draws. Elsewhere the one that the estimator
+            "equal-tailed" (default) or "hdi" if there are posterior draws. Otherwise the one that the estimator
             supports: "clopper-pearson" or "bounded-mean" (test set), "nested-cv" (cross-validation),
             "delta-bootstrap" (bootstrap).
         """
@@ -243,14 +243,14 @@ class ErrorEstimate:
         return self.interval_method.interval(level, method)
 
     def probability_below(self, threshold: float) -> float:
-        """Return the posterior probability that the error is below a threshold; only where there are posterior draws.
+        """Return the posterior probability that the error is below a threshold; it needs posterior draws.
 
-        Draws that equal the threshold count by half.
+        Draws that equal the threshold count half.
         """
         draws = self.draws
         if draws is None:
             raise ValueError(
-                "a probability needs posterior draws, and this estimate has none. Use a measure that draws, such as "
+                "a probability needs posterior draws; this estimate has none. Use a measure that draws, such as "
                 "Bayesian()."
             )
         if not isinstance(threshold, int | float | np.number) or not 0 <= threshold <= 1:
@@ -258,7 +258,7 @@ class ErrorEstimate:
         return float((draws < threshold).mean() + 0.5 * (draws == threshold).mean())
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the error overall and given each class, with intervals where they exist; see `plots.plot_estimate`.
+        """Draw the error overall and given each class, with intervals if they exist; see `plots.plot_estimate`.
 
         Examples
         --------
@@ -273,7 +273,7 @@ class ErrorEstimate:
         return plot_estimate(self, ax)
 
     def to_inference_data(self, **groups: Any) -> Any:
-        """Return the posterior of the error and of all parameters for ArviZ; parameters as in `Bayesian`'s."""
+        """Return the posterior of the error and all parameters for ArviZ; see `Bayesian.to_inference_data`."""
         if self.posterior is None:
             raise ValueError(
                 "there is no posterior to hand to ArviZ: this estimate was not made by a Bayesian measure, or was read "
@@ -282,7 +282,7 @@ class ErrorEstimate:
         return self.posterior.to_inference_data(self, **groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python objects that JSON can hold; value, std_error and confusion for readers."""
+        """Return everything as plain Python objects for JSON; value, std_error and confusion are for readers."""
         known, has_noise = self.prior_known, self.missing.std_error is None
         readings = {
             "value": self.value if known else None,

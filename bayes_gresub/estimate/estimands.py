@@ -1,4 +1,4 @@
-"""What a number estimates, and what an interval is to hold: the error of one classifier, of a rule, or a difference."""
+"""What a number estimates and an interval should cover: the error of one classifier, of a rule, or a difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Estimand(Worded):
     Attributes
     ----------
     class_probabilities : tuple of pairs (label, probability)
-        Those that the error is meant for, where they are not the sample's.
+        Those that the error is meant for, if they are not the sample's.
     """
 
     class_probabilities: tuple[tuple[Any, float], ...] = field(default=(), kw_only=True)
@@ -27,11 +27,11 @@ class Estimand(Worded):
         """Return the estimand in full words, without a full stop."""
         if not self.class_probabilities:
             return super().sentence
-        shown = ", ".join(f"{label}: {probability:g}" for label, probability in self.class_probabilities)
-        return f"{super().sentence}, with class probabilities {shown}"
+        pairs = ", ".join(f"{label}: {probability:g}" for label, probability in self.class_probabilities)
+        return f"{super().sentence}, with class probabilities {pairs}"
 
     def with_class_probabilities(self, classes: Labels, probabilities: Floats) -> Self:
-        """Return the same estimand where the classes have these probabilities."""
+        """Return the same estimand with these class probabilities."""
         pairs = zip(plain_labels(classes), probabilities.tolist(), strict=True)
         return replace(self, class_probabilities=tuple(pairs))
 
@@ -59,7 +59,7 @@ class MeanErrorMass(Estimand):
 
 @dataclass(frozen=True)
 class ClassifierTrainedOn(Estimand):
-    """The error that intervals of cross-validation and bootstrap are to hold."""
+    """The error that intervals of cross-validation and bootstrap should cover."""
 
     n_points: int
     words = "error of the classifier trained on all {self.n_points} points"
@@ -67,7 +67,7 @@ class ClassifierTrainedOn(Estimand):
 
 @dataclass(frozen=True)
 class RuleTrainedOn(Estimand):
-    """The average error of a rule, as the .632 estimators have it."""
+    """The average error of a rule, the estimand of the .632 estimators."""
 
     n_points: int
     words = "average error of the rule when trained on {self.n_points} points"
@@ -88,7 +88,7 @@ class RuleTrainedOnParts(Estimand):
 
     @property
     def sizes(self) -> str:
-        """Return the sizes of the parts trained on, as one number where they are the same."""
+        """Return the sizes of the parts trained on, as one number if they are the same."""
         return f"{self.fewest}" if self.fewest == self.most else f"{self.fewest} to {self.most}"
 
 
@@ -102,20 +102,20 @@ class RuleTrainedOnDistinct(Estimand):
 
 
 class ErrorDifference(Estimand):
-    """Of two classifiers."""
+    """The difference between two classifiers."""
 
     words = "difference of the errors of two classifiers on the population the sample came from"
 
 
 class MeanErrorMassDifference(Estimand):
-    """Of two classifiers under a smoothed measure at independent points."""
+    """The difference between two classifiers under a smoothed measure at independent points."""
 
     words = "difference of the mean error masses of this measure about a point of the population"
 
 
 @dataclass(frozen=True)
 class RuleDifference(Estimand):
-    """Of two rules at the size of the parts trained on."""
+    """The difference between two rules at the size of the parts trained on."""
 
     n_trained: int
     words = "difference of the average errors of two rules when trained on about {self.n_trained} points"

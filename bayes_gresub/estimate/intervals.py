@@ -1,4 +1,4 @@
-"""Intervals of an error that an argument supports: what each method needs, its formula and its assumptions."""
+"""Intervals of an error, each supported by an argument: what the method needs, its formula and its assumptions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval with what it means: level, method, the target that it is to hold, and the assumptions for that."""
+    """An interval and what it means: level, method, the target that it should cover, and its assumptions."""
 
     low: float
     high: float
@@ -43,15 +43,15 @@ class Interval:
 
 
 class IntervalMethod(ABC):
-    """What an estimate carries so that an interval of any level can be read off it, or the reason why none can."""
+    """What an estimate needs to return an interval of any level, or the reason why it has none."""
 
     name: ClassVar[str]
 
     reason: Reason | None = None
-    """Why there is no interval; None where there is one."""
+    """Why there is no interval; None if there is one."""
 
     posterior: PosteriorDraws | None = None
-    """The posterior draws that intervals are made of, where they are."""
+    """The posterior draws that intervals are made of, if any."""
 
     assumes_class_model: ClassVar[bool] = False
     """Whether intervals hold only if a parametric model of the classes does."""
@@ -66,7 +66,7 @@ class IntervalMethod(ABC):
         """Return the interval of this level, or raise with the reason why there is none."""
 
     def with_class_prior(self, probabilities: Floats, target: Estimand) -> IntervalMethod:
-        """Return the method for the same classifier where the classes have these probabilities: by default none."""
+        """Return the method for the same classifier if the classes have these probabilities: by default none."""
         return NoInterval(OtherClassProbabilities())
 
     @abstractmethod
@@ -82,7 +82,7 @@ class IntervalMethod(ABC):
     @classmethod
     @abstractmethod
     def _from_fields(cls, values: dict[str, Any]) -> IntervalMethod:
-        """Return the method from what `to_dict` wrote but its name."""
+        """Return the method from what `to_dict` wrote, without its name."""
 
     def _check(self, level: float, choice: str | None) -> None:
         check_level(level)
@@ -178,7 +178,7 @@ class BoundedMeanInterval(SampleInterval):
 
 @dataclass(frozen=True)
 class NormalInterval(SampleInterval):
-    """A normal interval about a centre, cut at 0 and 1, whose standard error a method of its own supplies."""
+    """A normal interval about a centre, cut at 0 and 1; subclasses name the source of its standard error."""
 
     center: float
     std_error: float
@@ -205,8 +205,8 @@ class DeltaInterval(NormalInterval):
     method = "delta method after bootstrap"
     assumptions = (
         "the points are independent; the bootstrap estimate is smooth in the weights of the points (the apparent error "
-        "in .632 with the classifier held fixed) and nearly normal about the error, so that its bias is not in the "
-        "interval"
+        "in .632 with the classifier held fixed) and nearly normal about the error; the interval does not account for "
+        "its bias"
     )
 
 
@@ -244,13 +244,13 @@ def bounded_mean(mean: float, effective_points: float, level: float) -> tuple[fl
     bound = float(np.log(2 / (1 - level)) / effective_points)
     p = min(1.0, max(0.0, mean))
 
-    def beyond(mu: float) -> float:
+    def excess(mu: float) -> float:
         return float(rel_entr(p, mu) + rel_entr(1 - p, 1 - mu)) - bound
 
-    # Next to 0 and 1 the entropy of a mean close by is still finite and may lie below the bound.
+    # Next to 0 and 1 the entropy of a nearby mean is still finite and may lie below the bound.
     first, last = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
-    low = 0.0 if p <= first or beyond(first) <= 0 else float(brentq(beyond, first, p, xtol=1e-14))
-    high = 1.0 if p >= last or beyond(last) <= 0 else float(brentq(beyond, p, last, xtol=1e-14))
+    low = 0.0 if p <= first or excess(first) <= 0 else float(brentq(excess, first, p, xtol=1e-14))
+    high = 1.0 if p >= last or excess(last) <= 0 else float(brentq(excess, p, last, xtol=1e-14))
     return low, high
 
 

@@ -1,4 +1,4 @@
-"""Posterior draws of the joint confusion mass as a way to an interval. Who draws them is no matter here."""
+"""Posterior draws of the joint confusion mass, and the intervals read off them. They are drawn elsewhere."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class PosteriorDraws(IntervalMethod):
     target : Estimand
     confusions : ndarray of shape (draws, c, c)
     std_error : float or None
-        Monte-Carlo standard error of their mean error, where the draws depend on each other or are noisy.
+        Monte-Carlo standard error of their mean error, if the draws depend on each other or are noisy.
     exact_sd : float or None
-        Posterior standard deviation of the error where it has a closed form.
+        Posterior standard deviation of the error, if it has a closed form.
     source : object or None
-        What `to_inference_data` is made of; it is not kept by `to_dict`.
+        What `to_inference_data` is made from; `to_dict` leaves it out.
 
     Examples
     --------
@@ -67,12 +67,12 @@ class PosteriorDraws(IntervalMethod):
 
     @property
     def sd(self) -> float:
-        """Return the posterior standard deviation of the error, exact where it is known."""
+        """Return the posterior standard deviation of the error, exact if it is known."""
         return float(self.errors.std()) if self.exact_sd is None else self.exact_sd
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Return the names of the intervals: equal tails, or the shortest that holds as many draws."""
+        """Return the names of the intervals: equal tails, or the shortest that holds the same share of draws."""
         return ("equal-tailed", "hdi")
 
     def interval(self, level: float, choice: str | None = None) -> Interval:
@@ -83,7 +83,7 @@ class PosteriorDraws(IntervalMethod):
         return Interval(low, high, level, f"{choice} {self.kind}", self.target, self.assumptions)
 
     def with_class_prior(self, probabilities: Floats, target: Estimand) -> PosteriorDraws:
-        """Return each draw where the classes have these probabilities; the closed form and the source are lost."""
+        """Return each draw under these class probabilities; the closed form and the source are lost."""
         confusions = with_prior(self.confusions, probabilities)
         std_error = None
         if self.std_error is not None and self.source is not None:

@@ -15,7 +15,7 @@ class Reason(Worded):
 
 @dataclass(frozen=True)
 class Missing:
-    """Why an estimate has no overall error, standard error or confusion mass; None for what it has.
+    """Why an estimate has no overall error, standard error or confusion mass; None for those that it has.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Missing:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return what `to_dict` described."""
+        """Return the reasons that `to_dict` described."""
         return cls(**{name: None if reason is None else Reason.from_dict(reason) for name, reason in data.items()})
 
 
@@ -47,7 +47,7 @@ class ClassProbabilitiesUnknown(Reason):
 
 
 class OtherClassProbabilities(Reason):
-    """No interval or standard error: the one there was belonged to other class probabilities."""
+    """No interval or standard error: they were computed for other class probabilities."""
 
     words = "it was made for other class probabilities; give class_prior to the estimator"
 
@@ -70,20 +70,20 @@ class TrainedOnThesePoints(Reason):
         "biased: in simulations a nominal 95% interval from them held the true error in 0 to 82 of 100 samples. Points "
         "that the classifier never saw, or refitting it, can support an interval; these numbers cannot"
     )
-    brief = "errors are counted about the training points, which the classifier knows"
+    brief = "errors are counted about the training points, which the classifier has seen"
 
 
 class IndependenceUnknown(Reason):
     """No interval: the measure is centred at points that may be training points."""
 
     words = (
-        "whether the points passed as X are independent of the classifier is not known here. If they are, and the "
-        "measure is Empirical, a binomial interval for the number misclassified holds: use TestSet"
+        "it is not known whether the points passed as X are independent of the classifier. If they are, and the "
+        "measure is Empirical, a binomial interval for the number misclassified is valid: use TestSet"
     )
 
 
 class LearnedFromTestPoints(Reason):
-    """No interval of a test set: the measure was not fitted before."""
+    """No interval for a test set: the measure had not been fitted to other points."""
 
     words = (
         "the measure learned its widths or posterior from the test points, so their contributions depend on each "
@@ -92,7 +92,7 @@ class LearnedFromTestPoints(Reason):
 
 
 class FoldsShareTraining(Reason):
-    """No interval of cross-validation."""
+    """No interval for cross-validation."""
 
     words = (
         "the errors of the folds depend on each other through the points that their classifiers share, and no unbiased "
@@ -102,7 +102,7 @@ class FoldsShareTraining(Reason):
 
 
 class FitsShareNearlyAll(Reason):
-    """No interval of leave-one-out."""
+    """No interval for leave-one-out."""
 
     words = (
         "the errors of the points left out depend on each other through classifiers that share nearly all of their "
@@ -112,77 +112,75 @@ class FitsShareNearlyAll(Reason):
 
 
 class NoSpread(Reason):
-    """No interval of refits: all losses are the same."""
+    """No interval for refits: all losses are the same."""
 
-    words = "all points held out were classified alike, right or wrong, so their losses have no spread"
-    brief = "all points held out were classified alike: no spread to go by"
+    words = "the points held out were all classified correctly, or all wrongly, so their losses have no spread"
+    brief = "the points held out were all right or all wrong, so there is no spread"
 
 
 class PlusWeights(Reason):
-    """No interval of .632+."""
+    """No interval for .632+."""
 
     words = "the weights of .632+ depend on the sample in a way that the delta method leaves out; use '632'"
     brief = "no formula covers the .632+ weights; boot-632 has an interval"
 
 
 class UnequalWeights(Reason):
-    """No interval of the bootstrap: weights, a class prior or resampling within classes."""
+    """No interval for the bootstrap: weights, a class prior or resampling within classes."""
 
-    words = "the delta method after bootstrap is for points of equal weight, resampled together"
+    words = "the delta method after bootstrap needs points of equal weight, resampled together"
 
 
 class DependentPoints(Reason):
-    """No interval of the bootstrap: points come in groups."""
+    """No interval for the bootstrap: points come in groups."""
 
-    words = "the delta method after bootstrap is for independent points; groups were given"
+    words = "the delta method after bootstrap needs independent points; groups were given"
 
 
 class OtherResamples(Reason):
-    """No interval of the bootstrap: the splits given are no ordinary resamples."""
+    """No interval for the bootstrap: the splits given are not ordinary resamples."""
 
-    words = (
-        "the delta method after bootstrap is for resamples of as many points as there are, all others being held out"
-    )
+    words = "the delta method after bootstrap needs resamples as large as the sample, with all other points held out"
 
 
 @dataclass(frozen=True)
 class TooFewResamples(Reason):
-    """No interval of the bootstrap: the delta method would be mostly noise."""
+    """No interval for the bootstrap: the delta method would be mostly noise."""
 
     least: int
     words = "the delta method after bootstrap needs at least {self.least} resamples"
 
 
 class NoiseExceedsSpread(Reason):
-    """No interval of the bootstrap: the variance less its noise is not positive."""
+    """No interval for the bootstrap: the variance minus its noise is not positive."""
 
-    words = "too few resamples for the delta method: its noise exceeds what it measures. Use more"
+    words = "too few resamples for the delta method: its noise exceeds the variance that it estimates. Use more"
 
 
 class OnePartition(Reason):
-    """No standard error of cross-validation."""
+    """No standard error for cross-validation."""
 
-    words = "one partition; use repeats to see its noise"
+    words = "one partition shows no spread; use repeats"
 
 
 class RandomKappa(Reason):
-    """No standard error of a calibrated measure."""
+    """No standard error for a calibrated measure."""
 
-    words = "kappa depends on random splits; trace_.std_error shows how much its bias does"
+    words = "kappa depends on random splits; trace_.std_error shows how much the rough bias varies"
 
 
 class ShortChains(Reason):
-    """No standard error of posterior draws."""
+    """No standard error for posterior draws."""
 
     words = "the chains are too short"
 
 
 class NotAdditive(Reason):
-    """No confusion mass, nor anything else of a law: the paper's product form is no measure."""
+    """No confusion mass, nor anything else of a law: the paper's product form is not a measure."""
 
     words = (
-        "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is no measure: it has a value and "
-        "contributions only. Use BolsteredPosterior, which integrates the posterior over the kernel, for all else"
+        "the product form mu(A_Y) * eta(A_X) is not additive in A, so it is not a measure: it has only a value and "
+        "contributions. Use BolsteredPosterior, which integrates the posterior over the kernel, for everything else"
     )
 
 

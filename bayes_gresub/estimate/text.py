@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from bayes_gresub.estimate.error_estimate import ErrorEstimate
 
 NO_SPACE = "no widths or neighbours"
-"""The space of a measure that needs none."""
+"""The space of a measure that measures no distances."""
 
 Rows = list[tuple[str, str]]
 """Pairs of a name and a text."""
@@ -22,7 +22,7 @@ def as_text(estimate: ErrorEstimate) -> str:
 
 
 def aligned(title: str, rows: Rows) -> str:
-    """Return a title and one line for each row, the texts below each other."""
+    """Return a title and one line for each row, with the texts below each other."""
     width = max(len(name) for name, _ in rows)
     return "\n".join([title, *(f"  {name:<{width}}  {text}" for name, text in rows)])
 
@@ -47,21 +47,21 @@ def _rows(estimate: ErrorEstimate) -> Rows:
             rows.append(("posterior sd", f"{estimate.posterior_sd:.4f}"))
     if estimate.replicate_confusions is not None:
         parts = [f"{label}: {error:.4f}" for label, error in estimate.per_class.items()]
-        shown = parts if len(parts) <= 10 else [*parts[:9], f"... {len(parts)} classes"]
-        rows.append(("per class", ", ".join(shown)))
+        parts = parts if len(parts) <= 10 else [*parts[:9], f"... {len(parts)} classes"]
+        rows.append(("per class", ", ".join(parts)))
         if estimate.prior_known:
             error = f"{estimate.majority_class_error:.4f}"
             rows.append(("majority class", f"{error} for always predicting the most frequent"))
     rows += [(name.replace("_", " "), f"{number:.4g}") for name, number in estimate.details.items()]
-    how = estimate.computation
-    fits = f"{how.n_refits} fits, " if how.n_refits else ""
-    time = f"{how.seconds:.1f} s" if how.seconds >= 1 else f"{how.seconds * 1e3:.3g} ms"
-    space = [] if how.space == NO_SPACE else [("space", how.space)]
+    computation = estimate.computation
+    fits = f"{computation.n_refits} fits, " if computation.n_refits else ""
+    time = f"{computation.seconds:.1f} s" if computation.seconds >= 1 else f"{computation.seconds * 1e3:.3g} ms"
+    space = [] if computation.space == NO_SPACE else [("space", computation.space)]
     return [
         *rows,
-        ("measured by", how.estimator),
+        ("measured by", computation.estimator),
         *space,
-        ("computed", f"{how.method}; {fits}{how.n_predicted} points predicted, {time}"),
+        ("computed", f"{computation.method}; {fits}{computation.n_predicted} points predicted, {time}"),
         ("estimates", str(estimate.estimand)),
     ]
 

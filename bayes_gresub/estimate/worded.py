@@ -1,4 +1,4 @@
-"""Values with a sentence: code compares the value, people read the sentence. The values are elsewhere."""
+"""Values with a sentence: code compares the value, people read the sentence. Reasons and estimands are such values."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ class Worded:
 
 
 def _descendants(kind: type[Any]) -> list[type[Any]]:
-    return [kind, *(later for child in kind.__subclasses__() for later in _descendants(child))]
+    return [kind, *(descendant for child in kind.__subclasses__() for descendant in _descendants(child))]

@@ -1,4 +1,4 @@
-"""Resamplers: error estimates that refit a rule on parts of the sample, and the test set."""
+"""Resamplers: error estimators that refit a rule on parts of the sample, and the test set."""
 
 from bayes_gresub.resampling.bootstrap import Bootstrap
 from bayes_gresub.resampling.calibrated import Calibrated

@@ -38,7 +38,7 @@ from bayes_gresub.resampling.zero_bootstrap import ZeroEstimate, influence, zero
 KINDS = ("zero", "632", "632+")
 
 _LEAST_RESAMPLES = 50
-"""Below it the delta method is mostly noise."""
+"""With fewer the delta method is mostly noise."""
 
 
 class Bootstrap(Resampler):
@@ -53,23 +53,22 @@ class Bootstrap(Resampler):
         \hat\varepsilon_{632+} &= \hat\varepsilon_{632} + (E_1' - err)\,\frac{.368 \cdot .632\,R}{1 - .368 R}, \quad
         E_1' = \min(E_1, g), \quad R = \frac{E_1' - err}{g - err}, \quad g = \sum_l p_l (1 - q_l)
 
-    p and q being the frequencies of the classes and of the predictions; R is 0 unless E1 > err and g > err. The zero
-    bootstrap estimates the rule's error at about .632 n different points, hence too high; the other two correct for
-    the size. They do not see choices made before X was handed over, such as selected features: put those into the
-    rule.
+    where p and q are the frequencies of the classes and of the predictions; R is 0 unless E1 > err and g > err. The
+    zero bootstrap estimates the rule's error at about .632 n different points, so it is too high; the other two correct
+    for the size. None sees choices made before X was handed over, such as selected features: put those into the rule.
 
-    A resample that loses a class (or, for measures with widths, has a single point of it) is drawn anew and counted.
+    A resample that loses a class (or, for measures with widths, keeps a single point of it) is redrawn and counted.
 
     Parameters
     ----------
     kind : "zero", "632" or "632+"
     n_resamples : int, default 200
     clip : "efron-tibshirani", "ipred" or "none"
-        What happens where E1 exceeds g, which libraries do differently. "efron-tibshirani": as above, E1' in the rate
-        and in the correction. "ipred": E1' in the correction only, so that R may exceed 1. "none": E1 everywhere, which
-        may leave [0, 1].
+        What happens if E1 exceeds g; libraries differ here. "efron-tibshirani": as above, E1' in the rate
+        and in the correction. "ipred": E1' in the correction only, so R may exceed 1. "none": E1 everywhere, so the
+        estimate may leave [0, 1].
     measure : Measure, optional
-        `Empirical()` by default. The weights .368 and .632 were found for that one.
+        `Empirical()` by default. The weights .368 and .632 were derived for that one.
     sampling, class_prior, n_jobs, progress, random_state
         As in `CrossValidation`; with sampling="separate" resamples are drawn within classes.
 
@@ -118,20 +117,20 @@ class Bootstrap(Resampler):
             raise ValueError(f"kinds must be a list of 'zero', '632' and '632+'; got {kinds!r}.")
         for kind in kinds:
             _check_kind(kind)
-        # The kind that needs most is computed by a copy, and the others, its own among them, read off the same fits.
-        most = clone(self).set_params(kind=max((*kinds, self.kind), key=KINDS.index))
+        # A copy computes the kind that needs the most fits; all kinds are read off its fits.
+        copy = clone(self).set_params(kind=max((*kinds, self.kind), key=KINDS.index))
         try:
-            most.error(rule, X, y, **arguments)
+            copy.error(rule, X, y, **arguments)
         finally:
-            if hasattr(most, "_run"):
-                self._run = most._run
-        run = most._begun()
+            if hasattr(copy, "_run"):
+                self._run = copy._run
+        run = copy._last_run()
         return {kind: self._as_kind(kind, run) for kind in kinds}
 
     @property
     def n_redrawn_(self) -> int:
-        """Return how many resamples of the last call were drawn anew."""
-        return self._begun().n_redrawn
+        """Return how many resamples of the last call were redrawn."""
+        return self._last_run().n_redrawn
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -147,10 +146,10 @@ class Bootstrap(Resampler):
                 "learn. Give class_prior, or use kind='632'."
             )
 
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
+    def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
         redrawn = 0
-        if given is None:
-            given, redrawn = bootstrap_splits(
+        if splits is None:
+            splits, redrawn = bootstrap_splits(
                 problem.sample,
                 self.n_resamples,
                 self.sampling == "separate",
@@ -159,9 +158,9 @@ class Bootstrap(Resampler):
                 problem.seed,
             )
         # The apparent error comes first, so that a partial result has it.
-        before = [] if self.kind == "zero" else [None]
-        work = Work(_Judge(problem, len(before)), [*before, *given], "bootstrap", in_parent=len(before))
-        return Run(problem, work, first=len(before), n_redrawn=redrawn)
+        apparent = [] if self.kind == "zero" else [None]
+        work = Work(_Judge(problem, len(apparent)), [*apparent, *splits], "bootstrap", in_parent=len(apparent))
+        return Run(problem, work, first=len(apparent), n_redrawn=redrawn)
 
     _least_splits = 2
 
@@ -188,7 +187,7 @@ class Bootstrap(Resampler):
             refits += run.problem.classifier is None
             judgements = [apparent, *judgements]
             estimand = RuleTrainedOn(n)
-            combined, mixture = self._mixed(kind, run, apparent, zero)
+            combined, mixture = self._mix(kind, run, apparent, zero)
             details |= mixture.details
             no_confusion = mixture.no_confusion
         return self._estimate(
@@ -205,18 +204,19 @@ class Bootstrap(Resampler):
             name=describe(self, kind=kind),
         )
 
-    def _mixed(self, kind: str, run: Run, apparent: Judgement, zero: ZeroEstimate) -> tuple[Combined, Mixture]:
-        """Return the apparent error and the zero bootstrap mixed, under the class prior if there is one."""
+    def _mix(self, kind: str, run: Run, apparent: Judgement, zero: ZeroEstimate) -> tuple[Combined, Mixture]:
+        """Mix the apparent error with the zero bootstrap, under the class prior if there is one."""
         at_points = apparent.mass.reduced(run.problem.sample.weights)
         plain = Mixture(0.368, 0.632, 0.0, 0.632)
-        seen, left = at_points.confusions.mean(axis=0), zero.confusions
+        apparent_mass, zero_masses = at_points.confusions.mean(axis=0), zero.confusions
         if self.class_prior is not None:
-            prior = self._prior_over(run, len(seen))
-            seen, left = with_prior(seen, prior), replicates_with_prior(left, prior)
-        mixture = plain if kind == "632" else plus_mixture(seen, left.mean(axis=0), self.clip)
-        confusions = mixture.of(seen, left, np.outer(seen.sum(axis=1), seen.sum(axis=0)))
-        # The weights of the mixture move with E1 too, which the spread of the replicates must show.
-        e1 = error_mass(left)
+            prior = self._prior_over(run, len(apparent_mass))
+            apparent_mass, zero_masses = with_prior(apparent_mass, prior), replicates_with_prior(zero_masses, prior)
+        mixture = plain if kind == "632" else plus_mixture(apparent_mass, zero_masses.mean(axis=0), self.clip)
+        unrelated_mass = np.outer(apparent_mass.sum(axis=1), apparent_mass.sum(axis=0))
+        confusions = mixture.of(apparent_mass, zero_masses, unrelated_mass)
+        # The weights of the mixture depend on E1 too, so the spread of the replicates must include that.
+        e1 = error_mass(zero_masses)
         values = error_mass(confusions).mean() + mixture.slope * (e1 - e1.mean())
         return Combined(values, confusions, has_prior=True), mixture
 
@@ -241,7 +241,7 @@ class Bootstrap(Resampler):
         return DeltaInterval(ClassifierTrainedOn(n), center, float(np.sqrt(variance)))
 
     def _no_delta_method(self, kind: str, run: Run, counts: Ints) -> Reason | None:
-        """Return why the delta method does not apply to these resamples, None where it does."""
+        """Return why the delta method does not apply to these resamples; None if it does."""
         if kind == "632+":
             return PlusWeights()
         if self.sampling != "mixture" or self.class_prior is not None or run.problem.weight_total is not None:
@@ -257,23 +257,23 @@ class Bootstrap(Resampler):
 
 
 class _Judge:
-    """The work of one task: the apparent error where the task names no split."""
+    """The work of one task: the apparent error if the task names no split."""
 
-    def __init__(self, problem: Problem, n_before: int) -> None:
+    def __init__(self, problem: Problem, n_apparent: int) -> None:
         self.problem = problem
-        self.n_before = n_before
+        self.n_apparent = n_apparent
 
     def __call__(self, number: int, split: Split | None) -> Judgement:
         if split is None:
             return self.problem.judge_apparent()
-        judgement = self.problem.judge(number - self.n_before, split)
-        # Resamples are the replicates here; those of the measure inside each are averaged.
+        judgement = self.problem.judge(number - self.n_apparent, split)
+        # Resamples are the replicates here, so those of the measure are averaged.
         if len(judgement.mass.replicates) == 1:
             return judgement
         return replace(judgement, mass=judgement.mass.in_replicates(1))
 
     def __getstate__(self) -> dict[str, Any]:
-        # The classifier, which may be large, is needed in the first process only.
+        # The classifier may be large, and only the first process needs it.
         return {**self.__dict__, "problem": replace(self.problem, classifier=None)}
 
 

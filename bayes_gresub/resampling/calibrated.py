@@ -1,4 +1,4 @@
-"""Kappa calibration: kernel widths scaled until the estimate agrees with held-out points, as the paper does it."""
+"""Kappa calibration: kernel widths scaled until the estimate agrees with held-out points, as in the paper."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class Calibrated(Resampler):
 
     .. math:: \hat\varepsilon_r(\kappa) - \hat\varepsilon_r^{\,\text{held out}}
 
-    the estimate from those 80% with all widths multiplied by kappa, less the share of the other 20% misclassified.
-    Kappa rises from 1 in steps until the magnitude of the rough bias has twice in a row failed to fall; the kappa of
+    the estimate from those 80% with all widths multiplied by kappa, minus the share of the other 20% misclassified.
+    Kappa rises from 1 in steps until the magnitude of the rough bias has failed to fall twice in a row; the kappa of
     the smallest magnitude is kept and used on all points, with the rule trained on all of them. All kappas share one
-    set of random points, and the rule is trained once a repeat; changes that lie within the noise of these points are
-    waited out. Kappa only rises: an estimator that is too pessimistic at kappa = 1 stays as it is. And it stops at the
-    first valley: look at `details["rough_bias"]` and at the trace, and raise `patience` where a bias is left.
+    set of random points, and the rule is trained once per repeat; changes within the noise of these points do not
+    count. Kappa only rises: an estimator that is too pessimistic at kappa = 1 stays as it is. The search stops at the
+    first valley: look at `details["rough_bias"]` and at the trace, and raise `patience` if a bias is left.
 
-    It is meant for kernels that are too narrow, such as `DiagonalGaussian`. Where a measure has little bias the random
-    splits add variance, and the smaller training parts an upward bias: on the paper's model with LDA, 60 points, that
-    of the spherical kernel went from -0.01 to +0.03, that of the diagonal one at 40 points from -0.13 to -0.02.
+    It is meant for kernels that are too narrow, such as `DiagonalGaussian`. If a measure has little bias, the random
+    splits add variance and the smaller training parts add upward bias: on the paper's model with LDA, the bias of the
+    spherical kernel at 60 points went from -0.01 to +0.03, that of the diagonal one at 40 points from -0.13 to -0.02.
 
     It does not see choices made before X was handed over, such as selected features: put those into the rule.
 
@@ -58,17 +58,17 @@ class Calibrated(Resampler):
         Share of the points held out.
     step : float, default 0.1
     search : "steps" or "bisection"
-        "steps" is the paper's: kappa rises step by step. "bisection" looks for the same kappa on the same grid, taking
-        it that the estimate grows with kappa: 9 estimates in place of 18 where kappa is 2.5, for classifiers whose
-        predictions are dear.
+        "steps" is the paper's: kappa rises step by step. "bisection" looks for the same kappa on the same grid and
+        assumes that the estimate grows with kappa: 9 estimates instead of 18 if kappa is 2.5, for classifiers with
+        expensive predictions.
     patience : int, default 2
-        Failures to fall in a row that end the search by steps.
+        How many failures to fall in a row end the search by steps.
     max_kappa : float, default 20
-        Where the search ends with a warning.
+        The search ends here, with a warning.
     stratified : bool, default True
-        Whether both parts keep the class proportions (they need not where groups are given).
+        Whether both parts keep the class proportions (not guaranteed with groups).
     n_jobs : int, optional
-        Processes that refit, as in joblib; they change no number.
+        Processes that refit, as in joblib; their number does not change the result.
     progress : bool, optional
         Whether to show a progress bar; by default after two seconds, in a terminal or a notebook.
     random_state : int, SeedSequence or None
@@ -90,7 +90,7 @@ class Calibrated(Resampler):
     (True, 6)
     """
 
-    # Those of the measure hold; the splits and the prior of other resamplers are not used here.
+    # Those of the measure apply; the splits and the prior of other resamplers are not used here.
     sampling = "mixture"
     class_prior = None
 
@@ -124,7 +124,7 @@ class Calibrated(Resampler):
     @property
     def split_errors_(self) -> Floats:
         """Return the held-out error of each repeat that is done."""
-        return np.array([repeat.held_out_error for repeat in self._begun().judgements])
+        return np.array([repeat.held_out_error for repeat in self._last_run().judgements])
 
     def _check_parameters(self) -> None:
         if isinstance(self.measure, type) or not isinstance(self.measure, KernelMeasure):
@@ -153,19 +153,19 @@ class Calibrated(Resampler):
         if self.measure.class_prior is not None:
             read_class_prior(self.measure.class_prior, problem.sample.classes)
 
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
-        if given is None:
-            given = holdout_splits(
+    def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
+        if splits is None:
+            splits = holdout_splits(
                 problem.sample, self.repeats, float(self.test_size), self.stratified, groups, problem.seed
             )
-        # The fit to all points comes first: what is wrong with the measure or the classifier shows there.
-        return Run(problem, Work(_Train(problem), [None, *given], "calibration", in_parent=1), first=1)
+        # The fit to all points comes first, because it shows what is wrong with the measure or the classifier.
+        return Run(problem, Work(_Train(problem), [None, *splits], "calibration", in_parent=1), first=1)
 
     def _conclude(self, run: Run) -> ErrorEstimate:
         started = perf_counter()
         whole: _Whole = run.work.results[0]
         repeats: list[_Repeat] = run.judgements
-        failed = _failed(repeats, run.problem.sample)
+        failed = _find_failed(repeats, run.problem.sample)
         predicted: list[int] = []
 
         def biases_at(kappas: list[float]) -> Floats:
@@ -173,7 +173,7 @@ class Calibrated(Resampler):
             work.run(self.n_jobs, False)
             predicted.extend(count for _, count in work.results)
             count = max(biases.shape[1] for biases, _ in work.results)
-            # An exact repeat has one replicate, which stands for as many as the others have.
+            # An exact repeat has one replicate, repeated to match the others.
             rows = [np.broadcast_to(biases, (len(kappas), count)) for biases, _ in work.results]
             return np.stack(rows, axis=1)
 
@@ -185,13 +185,13 @@ class Calibrated(Resampler):
         if capped:
             warnings.warn(
                 f"kappa reached max_kappa={self.max_kappa:g} before the rough bias had clearly stopped falling; it is "
-                f"{trace.rough_bias[-1]:+.3f} there. If that is much, raise max_kappa or use wider kernels.",
+                f"{trace.rough_bias[-1]:+.3f} there. If that is large, raise max_kappa or use wider kernels.",
                 UserWarning,
                 stacklevel=4,
             )
         estimate = whole.measure.errors_at_scales(whole.classifier, [trace.kappa], random_state=whole.seed)[0]
         chosen = int(np.flatnonzero(trace.kappas == trace.kappa)[0])
-        how = replace(
+        computation = replace(
             estimate.computation,
             described=describe(self),
             exact=False,
@@ -208,11 +208,11 @@ class Calibrated(Resampler):
         }
         self.trace_, self.kappa_ = trace, trace.kappa
         missing = replace(estimate.missing, std_error=no_std_error)
-        return replace(estimate, computation=how, missing=missing, details=details)
+        return replace(estimate, computation=computation, missing=missing, details=details)
 
 
-def _failed(repeats: list[_Repeat], sample: Sample) -> NDArray[np.bool_]:
-    """Return the repeats whose fit failed, with a warning that names them."""
+def _find_failed(repeats: list[_Repeat], sample: Sample) -> NDArray[np.bool_]:
+    """Return which repeats failed to fit, and warn about them."""
     chance = 1 - float(np.bincount(sample.codes, weights=sample.weights).max())
     failed = np.zeros(len(repeats), dtype=bool)
     for name in ("apparent", "held_out"):
@@ -253,13 +253,13 @@ class _Repeat:
 
 
 class _Train:
-    """The fit of one repeat, or to all points where the task names no split."""
+    """The fit of one repeat, or to all points if the task names no split."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
     def __getstate__(self) -> dict[str, Any]:
-        # The classifier, which may be large, is needed in the first process only.
+        # The classifier may be large, and only the first process needs it.
         return {"problem": replace(self.problem, classifier=None)}
 
     def __call__(self, number: int, split: Split | None) -> _Whole | _Repeat:
@@ -274,7 +274,7 @@ class _Train:
         measure: KernelMeasure = clone(problem.measure)
         measure.fit_sample(problem.sample, seed)
         classifier = problem.train_whole()
-        # A classifier that cannot be judged shows now, at the price of one prediction a point.
+        # A classifier that cannot be judged fails now, at the cost of one prediction per point.
         Empirical().fit_sample(problem.sample, seed).error(classifier)
         return _Whole(classifier, measure, seed)
 
@@ -282,7 +282,7 @@ class _Train:
         problem = self.problem
         seed = child(problem.seed, PARTS, 0, number)
         parts = [problem.sample.part(split.train), problem.sample.part(split.test)]
-        # The same points for all kappas, hence as many: tol would add points to some.
+        # All kappas use the same points; tol would add points for some.
         measure: KernelMeasure = clone(problem.measure).set_params(tol=None)
         measure.fit_sample(parts[0], seed)
         classifier = problem.train(split.train, number)

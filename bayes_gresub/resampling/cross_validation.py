@@ -18,7 +18,7 @@ from bayes_gresub.measures import Empirical
 from bayes_gresub.resampling.interruptible import Work
 from bayes_gresub.resampling.nested_interval import nested_interval, pair_splits
 from bayes_gresub.resampling.refit import Judgement, Problem
-from bayes_gresub.resampling.resampler import Combined, Resampler, Run, same_classes
+from bayes_gresub.resampling.resampler import Combined, Resampler, Run, check_same_classes
 from bayes_gresub.resampling.splits import Split, fold_splits
 
 
@@ -27,11 +27,11 @@ class CrossValidation(Resampler):
 
     .. math:: \hat\varepsilon = \frac1R \sum_{i=1}^R \nu_i(\{(x, y): \psi_i(x) \ne y\})
 
-    Under weights of the points a split counts by the mean weight of its points held out. With the empirical measure
-    this is ordinary cross-validation. With a smoothed one it is the paper's generalized
-    cross-validation: widths and posteriors are learned on the points trained on, and centred at those held out. Such
-    points need no smoothing to be honest, and bolstering them adds upward bias: about 0.05 to 0.09 with an RBF-SVM on
-    the paper's model (20 to 100 points), where the plain one has 0.01 to 0.03.
+    If points have weights, a split counts by the mean weight of its points held out. With the empirical measure this is
+    ordinary cross-validation. With a smoothed one it is the paper's generalized cross-validation: widths and posteriors
+    are learned on the points trained on, and centred at those held out. Points held out need no smoothing, and
+    bolstering them adds upward bias: 0.05 to 0.09 with an RBF-SVM on the paper's model (20 to 100 points), against
+    0.01 to 0.03 for the plain measure.
 
     The target is the average error of the rule at the size of the training parts, not the error of one classifier. It
     does not see choices made before X was handed over, such as selected features: put those into the rule.
@@ -40,21 +40,21 @@ class CrossValidation(Resampler):
     ----------
     folds : int, default 10
     repeats : int, default 1
-        Random partitions. Their spread is the standard error, which is unknown with one.
+        Random partitions. Their spread gives the standard error, which is unknown with one.
     stratified : bool, default True
         Whether folds keep the class proportions, as `cross_val_score` does.
     measure : Measure, optional
-        `Empirical()` by default. Its `tol` holds for each split.
+        `Empirical()` by default. Its `tol` applies to each split.
     interval : None or "nested"
-        "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits a repeat, which support an
-        interval (Bates, Hastie & Tibshirani); the width settles with ten repeats or more.
+        "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits per repeat, which support an
+        interval (Bates, Hastie & Tibshirani); its width is stable with ten repeats or more.
     sampling : "mixture" or "separate"
         Whether class frequencies are random or were fixed by design; with "separate" folds are drawn within classes
         and an overall error needs `class_prior`.
     class_prior : dict or sequence, optional
         Known class probabilities, by label or in the order of the sorted labels.
     n_jobs : int, optional
-        Processes that refit, as in joblib; they change no number.
+        Processes that refit, as in joblib; their number does not change the result.
     progress : bool, optional
         Whether to show a progress bar; by default after two seconds, in a terminal or a notebook.
     random_state : int, SeedSequence or None
@@ -99,7 +99,7 @@ class CrossValidation(Resampler):
         super()._check_parameters()
         if hasattr(self.folds, "get_n_splits"):
             raise TypeError(
-                f"folds must be a number; got {self.folds!r}. Hand the splits of a splitter to error(..., "
+                f"folds must be a number; got {self.folds!r}. Pass the splits of a splitter to error(..., "
                 "indices=splitter.split(X, y))."
             )
         check_whole(self.folds, "folds", 2)
@@ -133,30 +133,30 @@ class CrossValidation(Resampler):
             )
         if len(problem.sample.codes) < 2 * self.folds:
             raise ValueError(
-                f"interval='nested' needs at least 2 points a fold; got {len(problem.sample.codes)} points for "
+                f"interval='nested' needs at least 2 points per fold; got {len(problem.sample.codes)} points for "
                 f"folds={self.folds}. Lower folds."
             )
 
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
-        if given is not None:
+    def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
+        if splits is not None:
             if self.interval is not None:
                 raise ValueError("interval='nested' draws its own splits; got indices. Use one of the two.")
-            partitions = [given]
+            partitions = [splits]
         else:
             partitions = [
                 fold_splits(problem.sample, self.folds, self.stratified, groups, child(problem.seed, SPLITS, repeat))
                 for repeat in range(self.repeats)
             ]
         splits = [split for partition in partitions for split in partition]
-        pairs = [] if self.interval is None else [pair for one in partitions for pair in pair_splits(one)]
+        pairs = [] if self.interval is None else [pair for partition in partitions for pair in pair_splits(partition)]
         work = Work(replace(problem, classifier=None).judge, [*splits, *pairs], "cross-validation")
         return Run(problem, work, last=len(splits), n_partitions=len(partitions))
 
     def _conclude(self, run: Run) -> ErrorEstimate:
         judgements, splits = run.judgements, run.splits
         sample = run.problem.sample
-        whole = len(judgements) == len(splits)
-        combined = mean_over_splits(judgements, sample.weights, run.n_partitions if whole else 1)
+        complete = len(judgements) == len(splits)
+        combined = mean_over_splits(judgements, sample.weights, run.n_partitions if complete else 1)
         sizes = np.array([len(split.train) for split in splits])
         return self._estimate(
             run,
@@ -188,50 +188,50 @@ def mean_over_splits(judgements: list[Judgement], weights: Floats, n_repeats: in
 
     .. math:: \frac{1}{n_i}\sum_{j \in i} w_j
 
-    up to a common factor: 1/R where all weights are equal, and w_i for leave-one-out.
+    up to a common factor: 1/R if all weights are equal, and w_i for leave-one-out.
 
     Parameters
     ----------
     judgements : list of Judgement
-        Of the splits of one partition after the other.
+        Of the splits, one partition after the other.
     weights : ndarray of shape (n,)
     n_repeats : int
-        Partitions, which become the replicates; with 1 the replicates are those of the measure's own sampling.
+        Partitions, which become the replicates; with 1 the replicates are those of the measure's sampling.
     """
-    same_classes(judgements)
-    given = [weights[one.points] / len(one.points) for one in judgements]
-    total = sum(float(some.sum()) for some in given)
-    given = [some / total for some in given]
+    check_same_classes(judgements)
+    shares = [weights[judgement.points] / len(judgement.points) for judgement in judgements]
+    total = sum(float(share.sum()) for share in shares)
+    shares = [share / total for share in shares]
     contributions, point_weights = np.zeros(len(weights)), np.zeros(len(weights))
-    for one, some in zip(judgements, given, strict=True):
-        contributions[one.points] += some * one.contributions
-        point_weights[one.points] += some
+    for judgement, share in zip(judgements, shares, strict=True):
+        contributions[judgement.points] += share * judgement.contributions
+        point_weights[judgement.points] += share
     np.divide(contributions, point_weights, out=contributions, where=point_weights > 0)
-    values, confusions = _reduced(judgements, given)
+    values, confusions = _reduce(judgements, shares)
     if n_repeats > 1:
-        values, confusions = _by_repeat(judgements, given, n_repeats)
+        values, confusions = _reduce_by_repeat(judgements, shares, n_repeats)
     return Combined(values, confusions, contributions, point_weights)
 
 
-def _by_repeat(judgements: list[Judgement], weights: list[Floats], n_repeats: int) -> tuple[Floats, Floats]:
+def _reduce_by_repeat(judgements: list[Judgement], shares: list[Floats], n_repeats: int) -> tuple[Floats, Floats]:
     """Return one replicate per partition, each of mass 1, whose mean is the estimate.
 
-    Under unequal weights the masses of partitions differ a little; each is moved by that times the mean, the linear
-    part of the ratio, which leaves the mean as it is.
+    Under unequal weights the masses of partitions differ a little. Each replicate is corrected by its excess mass times
+    the mean, the linear part of the ratio; this leaves the mean unchanged.
     """
-    found, masses = [], []
+    replicates, masses = [], []
     for block in np.array_split(np.arange(len(judgements)), n_repeats):
-        some = [weights[i] * n_repeats for i in block]
-        found.append(_reduced([judgements[i] for i in block], some, averaged=True))
-        masses.append(sum(float(part.sum()) for part in some))
+        scaled = [shares[i] * n_repeats for i in block]
+        replicates.append(_reduce([judgements[i] for i in block], scaled, averaged=True))
+        masses.append(sum(float(share.sum()) for share in scaled))
     excess = np.array(masses) - np.mean(masses)
-    values = np.concatenate([values for values, _ in found])
+    values = np.concatenate([values for values, _ in replicates])
     values = values - excess * values.mean()
-    confusions = np.concatenate([part for _, part in found])
+    confusions = np.concatenate([confusions for _, confusions in replicates])
     return values, confusions - excess[:, None, None] * confusions.mean(axis=0)
 
 
-def _reduced(judgements: list[Judgement], weights: list[Floats], averaged: bool = False) -> tuple[Floats, Floats]:
+def _reduce(judgements: list[Judgement], shares: list[Floats], averaged: bool = False) -> tuple[Floats, Floats]:
     """Return the summed errors and confusions of some splits, per replicate of the measure or averaged over them."""
     counts = [len(judgement.mass.replicates) for judgement in judgements]
     count = min((number for number in counts if number > 1), default=1)
@@ -239,7 +239,7 @@ def _reduced(judgements: list[Judgement], weights: list[Floats], averaged: bool 
         judgement.mass if number == count else judgement.mass.in_replicates(count)
         for judgement, number in zip(judgements, counts, strict=True)
     ]
-    outcomes = [mass.reduced(some) for mass, some in zip(masses, weights, strict=True)]
+    outcomes = [mass.reduced(share) for mass, share in zip(masses, shares, strict=True)]
     values = np.sum([outcome.values for outcome in outcomes], axis=0)
     confusions = np.sum([outcome.confusions for outcome in outcomes], axis=0)
     if averaged:

@@ -27,9 +27,9 @@ class TestSet(BaseEstimator):
 
     With the empirical measure it is the share of test points misclassified, with the exact binomial interval of
     Clopper & Pearson. With weights, a class prior or a smoothed measure the contributions are bounded numbers, and the
-    interval is Hoeffding's; smoothing points that the classifier never saw adds upward bias, which that interval does
-    not know of. It holds only if the classifier, the choice of its features and its parameters owe nothing to these
-    points.
+    interval is Hoeffding's; smoothing points that the classifier never saw adds upward bias, which that interval
+    ignores. Intervals are valid only if the classifier, the choice of its features and its parameters do not depend on
+    these points.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class TestSet(BaseEstimator):
     y : array-like of shape (m,)
     measure : Measure, optional
         `Empirical()` by default. A fitted one, such as one fitted to the training data, keeps the widths and
-        posteriors that it learned; another one learns them from the test points.
+        posteriors that it learned; one that is not fitted learns them from the test points.
     sample_weight : array-like of shape (m,), optional
     random_state : int, SeedSequence or None
 
@@ -53,7 +53,7 @@ class TestSet(BaseEstimator):
     (0.0533, 0.0147, 0.131)
     """
 
-    __test__ = False  # not a test case, whatever pytest makes of the name
+    __test__ = False  # pytest would take the name for a test case
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class TestSet(BaseEstimator):
         self.random_state = random_state
 
     def with_points(self, X: ArrayLike) -> TestSet:
-        """Return the same test set, its points in another form."""
+        """Return the same test set with its points in another form."""
         return TestSet(X, self.y, self.measure, sample_weight=self.sample_weight, random_state=self.random_state)
 
     def error(self, classifier: Any, *, random_state: Seed = None) -> ErrorEstimate:
@@ -81,7 +81,7 @@ class TestSet(BaseEstimator):
         ----------
         classifier : fitted object with `predict`
         random_state : int, SeedSequence, Generator or None
-            Overrides the test set's own.
+            Overrides that of the test set.
         """
         measure = Empirical() if self.measure is None else self.measure
         if not isinstance(measure, Measure) or not measure.is_centred:
@@ -101,11 +101,12 @@ class TestSet(BaseEstimator):
                 measure.set_params(random_state=seed)
             measure.fit(self.X, self.y, sample_weight=self.sample_weight)
             estimate = measure.error(classifier, random_state=seed)
-        how = replace(
+        computation = replace(
             estimate.computation,
             described=f"TestSet({len(np.asarray(self.y))} points, {describe(measure)})",
         )
-        return replace(estimate, computation=how, interval_method=self._interval_method(estimate, measure, learned))
+        interval_method = self._interval_method(estimate, measure, learned)
+        return replace(estimate, computation=computation, interval_method=interval_method)
 
     def _interval_method(self, estimate: ErrorEstimate, measure: Measure, learned: bool) -> IntervalMethod:
         contributions, weights = estimate.contributions, estimate.point_weights

@@ -1,4 +1,4 @@
-"""Long work in parts: done in order, in parallel if wished, shown, and kept if it is interrupted."""
+"""Long work in parts: done in order or in parallel, with progress shown, and kept if it is interrupted."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Work:
     Attributes
     ----------
     function : callable
-        Takes the number of a task and the task. It must not depend on other tasks, so neither their order nor
+        Takes the number of a task and the task. It must not depend on other tasks, so that neither their order nor
         the process they run in matters.
     tasks : sequence
     name : str
         Name of the work, for the progress bar.
     in_parent : int
-        How many of the first tasks are done in this process, because they need something that is not sent to others.
+        How many of the first tasks run in this process, because they need something that is not sent to others.
     results : list
         Of the tasks done, in order.
     seconds : float
@@ -71,25 +71,25 @@ class Work:
 
     @property
     def is_done(self) -> bool:
-        """Return whether nothing is left to do."""
+        """Return whether all tasks are done."""
         return len(self.results) == len(self.tasks)
 
     def run(self, n_jobs: int | None, progress: bool | None) -> None:
-        """Do the tasks left; on an interrupt the results so far stay."""
+        """Do the tasks left; an interrupt keeps the results so far."""
         started, before = perf_counter(), self.seconds
-        shown: Progress | None = None
+        bar: Progress | None = None
         with ExitStack() as stack:
             if progress:
-                shown = stack.enter_context(self._shown(progress))
+                bar = stack.enter_context(self._make_bar(progress))
             for result in self._stream(n_jobs):
                 self.results.append(result)
                 self.seconds = before + perf_counter() - started
-                if shown is not None:
-                    shown.update()
+                if bar is not None:
+                    bar.update()
                 elif progress is None and self.seconds - before > _SHOWN_AFTER:
-                    shown = stack.enter_context(self._shown(progress))
+                    bar = stack.enter_context(self._make_bar(progress))
 
-    def _shown(self, progress: bool | None) -> Progress:
+    def _make_bar(self, progress: bool | None) -> Progress:
         return Progress(self.name, len(self.tasks), progress, unit="fit", done=len(self.results))
 
     def _stream(self, n_jobs: int | None) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _AT_ONCE = (2, 2, 4, 8)
-"""Kappas that are tried together, in the first batches and then on; the search stops inside a batch."""
+"""Kappas tried together in the first batches, the last number from then on; the search can stop inside a batch."""
 
 _FAR = 5.0
 """Standard errors by which a failed fit must exceed the others."""
@@ -30,11 +30,11 @@ class CalibrationTrace:
     ----------
     kappas : ndarray of shape (K,)
     biases : ndarray of shape (K, repeats)
-        Estimate less held-out error, of each repeat.
+        Estimate minus held-out error, of each repeat.
     failed : ndarray of bool, shape (repeats,)
-        Fits that failed, whose biases are not averaged in.
+        Fits that failed; their biases are left out of the mean.
     kappa : float
-        The choice.
+        The chosen one.
     """
 
     kappas: Floats
@@ -50,10 +50,10 @@ class CalibrationTrace:
     @property
     def std_error(self) -> Floats:
         """Return the standard error of `rough_bias` over repeats, shape (K,); NaN with one repeat."""
-        kept = self.biases[:, ~self.failed]
-        if kept.shape[1] == 1:
-            return np.full(len(kept), np.nan)
-        return np.asarray(kept.std(axis=1, ddof=1) / np.sqrt(kept.shape[1]))
+        biases = self.biases[:, ~self.failed]
+        if biases.shape[1] == 1:
+            return np.full(len(biases), np.nan)
+        return np.asarray(biases.std(axis=1, ddof=1) / np.sqrt(biases.shape[1]))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the rough bias against kappa; see `plots.plot_calibration`."""
@@ -71,16 +71,16 @@ def search(
 ) -> tuple[CalibrationTrace, bool]:
     """Raise kappa from 1 until the magnitude of the rough bias has failed to fall `patience` times in a row.
 
-    Where the estimates are sampled, a change within two Monte-Carlo standard errors is neither a fall nor a failure:
-    the next kappas are compared with the same one, until the change shows. Where the bias itself lies within two
-    standard errors of 0 it cannot fall further, and such a change is a failure. The choice is the kappa of the smallest
-    magnitude seen, the first of them where there are ties.
+    If the estimates are sampled, a change within two Monte-Carlo standard errors is neither a fall nor a failure: the
+    next kappas are compared with the same one, until the change shows. If the bias itself lies within two standard
+    errors of 0, it cannot fall further, and such a change is a failure. The kappa of the smallest magnitude is chosen,
+    the first one if there are ties.
 
     Parameters
     ----------
     biases_at : callable
-        Takes kappas and returns the bias of each repeat at each, shape (K, repeats), or (K, repeats, replicates) where
-        the estimates are sampled, replicates of all kappas sharing their random points.
+        Takes kappas and returns the bias of each repeat at each, shape (K, repeats), or (K, repeats, replicates) if
+        the estimates are sampled; replicates of all kappas share their random points.
     failed : ndarray of bool
         Repeats to leave out.
     step, max_kappa : float
@@ -99,10 +99,10 @@ def search(
     while fails < patience and len(kappas) <= last:
         size = _AT_ONCE[min(batches, len(_AT_ONCE) - 1)]
         batches += 1
-        # Rounded, so that 1 + 3 * 0.1 is called 1.3.
+        # Rounded, so that 1 + 3 * 0.1 is 1.3.
         batch = [round(1 + step * number, 10) for number in range(len(kappas), min(len(kappas) + size, last + 1))]
-        found = np.asarray(biases_at(batch))
-        for kappa, row in zip(batch, found.reshape(*found.shape[:2], -1), strict=True):
+        biases = np.asarray(biases_at(batch))
+        for kappa, row in zip(batch, biases.reshape(*biases.shape[:2], -1), strict=True):
             kappas.append(kappa)
             rows.append(row)
             if len(rows) == 1:
@@ -125,18 +125,18 @@ def bisection(
 ) -> tuple[CalibrationTrace, bool]:
     """Return the kappa on the grid of `search` whose rough bias is nearest to 0, if the bias grows with kappa.
 
-    Where it does, `search` would come to the same, at several times the price: here kappa doubles its distance from 1
-    until the bias is no longer negative, and that stretch is then halved. Parameters and answers are those of `search`,
-    but that the trace holds only the kappas that were tried.
+    If it does, `search` returns the same kappa at several times the cost: here kappa doubles its distance from 1 until
+    the bias is no longer negative, and the last stretch is then bisected. Parameters and returned values are those of
+    `search`, but the trace holds only the kappas that were tried.
     """
     last = int(np.floor((max_kappa - 1) / step + 1e-9))
-    found: dict[int, Floats] = {}
+    biases_by_number: dict[int, Floats] = {}
 
     def bias(number: int) -> float:
-        if number not in found:
+        if number not in biases_by_number:
             (row,) = np.asarray(biases_at([round(1 + step * number, 10)]))
-            found[number] = row.reshape(len(failed), -1).mean(axis=1)
-        return float(found[number][~failed].mean())
+            biases_by_number[number] = row.reshape(len(failed), -1).mean(axis=1)
+        return float(biases_by_number[number][~failed].mean())
 
     low, high = 0, 0
     while bias(high) < 0 and high < last:
@@ -145,17 +145,17 @@ def bisection(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if bias(middle) < 0 else (low, middle)
-    best = min(found, key=lambda number: (abs(bias(number)), number))
-    numbers = sorted(found)
+    best = min(biases_by_number, key=lambda number: (abs(bias(number)), number))
+    numbers = sorted(biases_by_number)
     kappas = np.array([round(1 + step * number, 10) for number in numbers])
-    biases = np.array([found[number] for number in numbers])
+    biases = np.array([biases_by_number[number] for number in numbers])
     return CalibrationTrace(kappas, biases, failed, float(round(1 + step * best, 10))), capped
 
 
 def _change(before: Floats, after: Floats) -> tuple[float, float]:
-    """Return by how much the magnitude of the mean bias changed, and the Monte-Carlo standard error of that.
+    """Return the change in the magnitude of the mean bias, and its Monte-Carlo standard error.
 
-    Both are of shape (repeats, replicates); repeats have random points of their own.
+    Both arguments have shape (repeats, replicates); each repeat has its own random points.
     """
     change = abs(float(after.mean())) - abs(float(before.mean()))
     return change, _noise(after - before)
@@ -167,10 +167,10 @@ def _noise(values: Floats) -> float:
 
 
 def failed_fits(errors: Floats, n_points: float, chance: float) -> NDArray[np.bool_]:
-    """Return which of several fits of one rule failed: whose error is far above that of the others.
+    """Return which of several fits of one rule failed: those whose error is far above that of the others.
 
-    Far is more than half-way from the median of the others to the error of chance, and more than five binomial standard
-    errors above it.
+    Far means more than half-way from the median of the others to the error of chance, and more than five binomial
+    standard errors above that median.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def failed_fits(errors: Floats, n_points: float, chance: float) -> NDArray[np.bo
     if len(errors) < 2:
         return np.zeros(len(errors), dtype=bool)
     typical = np.array([np.median(np.delete(errors, number)) for number in range(len(errors))])
-    # One error in n + 2 more, so that a median of 0 has a standard error too.
+    # One error and one correct point are added, so that a median of 0 has a standard error too.
     smoothed = (typical * n_points + 1) / (n_points + 2)
     far = typical + _FAR * np.sqrt(smoothed * (1 - smoothed) / n_points)
     return np.asarray((errors > far) & (errors > (typical + chance) / 2))
@@ -197,6 +197,6 @@ def failed_fits(errors: Floats, n_points: float, chance: float) -> NDArray[np.bo
 
 def describe_failed(errors: Floats, failed: NDArray[np.bool_]) -> str:
     """Return in words which fits failed."""
-    bad = ", ".join(f"{error:.2f}" for error in errors[failed])
-    rest: Any = float(np.median(errors[~failed]))
-    return f"{int(failed.sum())} of {len(failed)} fits failed (error {bad}; the others {rest:.2f})"
+    failures = ", ".join(f"{error:.2f}" for error in errors[failed])
+    typical = float(np.median(errors[~failed]))
+    return f"{int(failed.sum())} of {len(failed)} fits failed (error {failures}; the others {typical:.2f})"

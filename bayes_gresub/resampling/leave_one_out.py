@@ -21,14 +21,14 @@ from bayes_gresub.resampling.splits import Split, left_out_splits
 
 
 class LeaveOneOut(Resampler):
-    r"""Mean, over points, of the mass that a measure about it gives to the errors of a rule trained without it.
+    r"""Mean, over points, of the mass that a measure about the point gives to the errors of a rule trained without it.
 
     .. math:: \hat\varepsilon = \frac1n \sum_{i=1}^n \nu_i(\{(x, y): \psi_{-i}(x) \ne y\})
 
-    Widths and posteriors of a smoothed measure are learned on the other points, which is why it is defined; bolstering
-    a point held out adds upward bias. With groups, one group is left out at a time, and all groups count the same.
+    A smoothed measure learns its widths and posteriors on the other points, since one point defines none; bolstering a
+    point held out adds upward bias. With groups, one group is left out at a time, and all groups count the same.
 
-    The target is the average error of the rule at n - 1 points: nearly unbiased, and highly variable. It does not see
+    It estimates the average error of the rule at n - 1 points: nearly unbiased, but highly variable. It does not see
     choices made before X was handed over, such as selected features: put those into the rule.
 
     Parameters
@@ -64,14 +64,14 @@ class LeaveOneOut(Resampler):
         self.progress = progress
         self.random_state = random_state
 
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
-        if given is None:
-            given = left_out_splits(problem.sample, groups)
-            # Not in the order of rows, which may be that of classes, so that a partial result has some of each:
-            # multiples of the golden ratio spread evenly.
-            order = np.argsort(np.arange(len(given)) * ((1 + 5**0.5) / 2) % 1)
-            given = [given[number] for number in order]
-        return Run(problem, Work(replace(problem, classifier=None).judge, given, "leave-one-out"))
+    def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
+        if splits is None:
+            splits = left_out_splits(problem.sample, groups)
+            # Rows may be ordered by class, and a partial result needs points of each class; multiples of the golden
+            # ratio spread evenly.
+            order = np.argsort(np.arange(len(splits)) * ((1 + 5**0.5) / 2) % 1)
+            splits = [splits[number] for number in order]
+        return Run(problem, Work(replace(problem, classifier=None).judge, splits, "leave-one-out"))
 
     def _conclude(self, run: Run) -> ErrorEstimate:
         judgements = run.judgements

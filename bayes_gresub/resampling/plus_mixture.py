@@ -16,9 +16,9 @@ CLIPS = ("efron-tibshirani", "ipred", "none")
 
 @dataclass(frozen=True)
 class Mixture:
-    """Weights on the apparent confusion, on that of the zero bootstrap, and on that of unrelated labels.
+    """Weights of the apparent confusion, of that of the zero bootstrap, and of that of unrelated labels.
 
-    `slope` is the derivative of the mixed error in the zero bootstrap.
+    `slope` is the derivative of the mixed error with respect to the zero bootstrap.
     """
 
     apparent: float
@@ -29,7 +29,7 @@ class Mixture:
 
     @property
     def no_confusion(self) -> Reason | None:
-        """Return why the mixture is no mass, where it is none."""
+        """Return why the mixture is not a mass; None if it is one."""
         if min(self.apparent, self.zero, self.unrelated) >= -1e-12:
             return None
         return NegativeWeights()
@@ -46,11 +46,11 @@ def plus_mixture(apparent: Floats, zero: Floats, clip: str) -> Mixture:
     weights, rate = _weights(err, e1, g, clip)
     step = 1e-6
 
-    def at(other: float) -> float:
-        (a, z, u), _ = _weights(err, other, g, clip)
-        return a * err + z * other + u * g
+    def mixed_error(zero_error: float) -> float:
+        (a, z, u), _ = _weights(err, zero_error, g, clip)
+        return a * err + z * zero_error + u * g
 
-    slope = (at(e1 + step) - at(e1 - step)) / (2 * step)
+    slope = (mixed_error(e1 + step) - mixed_error(e1 - step)) / (2 * step)
     details = {
         "apparent_error": err,
         "zero_bootstrap": e1,
@@ -61,12 +61,12 @@ def plus_mixture(apparent: Floats, zero: Floats, clip: str) -> Mixture:
 
 
 def no_information_rate(confusion: Floats) -> float:
-    """Return the error if labels and predictions had their frequencies and were unrelated: sum_l p_l (1 - q_l)."""
+    """Return the error if labels and predictions kept their frequencies but were unrelated: sum_l p_l (1 - q_l)."""
     return float(confusion.sum(axis=1) @ (1 - confusion.sum(axis=0)))
 
 
 def _weights(err: float, e1: float, g: float, clip: str) -> tuple[tuple[float, float, float], float]:
-    """Return the weights on (err, e1, g), and the relative overfitting rate."""
+    """Return the weights of (err, e1, g), and the relative overfitting rate."""
     clipped = e1 > g and clip != "none"
     top = min(e1, g) if clip == "efron-tibshirani" else e1
     rate = (top - err) / (g - err) if e1 > err and g > err else 0.0

@@ -1,4 +1,4 @@
-"""One split of resampling: train the rule on one part, learn the measure there, centre it at the other."""
+"""One split of resampling: train the rule and fit the measure on one part, and centre the measure at the other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bayes_gresub.resampling.splits import Split
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The mass about the points that a split held out, and the classes that it counts in."""
+    """The mass about the points that a split held out, and the classes of its confusion."""
 
     points: Ints
     mass: Confusion
@@ -45,11 +45,11 @@ class Problem:
     rule : anything that scikit-learn can clone and fit
     sample : Sample
     weight_total : float or None
-        Sum of the weights given, so that the rule gets them as they were; None where there are none.
+        Sum of the weights given, so that the rule gets them unscaled; None if there are none.
     measure : Measure
     seed : SeedSequence
     classifier : fitted classifier, optional
-        The rule trained on the whole sample, where the caller has it.
+        The rule trained on the whole sample, if the caller has it.
     """
 
     rule: Any
@@ -63,10 +63,10 @@ class Problem:
         """Train the rule on one part of a split and judge it at the other."""
         with self.naming(number, split):
             points, counts = np.unique(split.train, return_counts=True)
-            # A point drawn twice counts twice, but is no neighbour of itself.
+            # A point drawn twice counts twice, but is not its own neighbour.
             repeated = counts if counts.max() > 1 else None
             seed = child(self.seed, PARTS, 0, number)
-            # The measure first: what is wrong with it shows before a fit is spent.
+            # The measure comes first, so that it can fail before a fit is spent.
             measure = clone(self.measure).fit_sample(self.sample.part(points, repeated), seed)
             held_out = self.sample.part(split.test)
             return self._judge(measure, self.train(split.train, number), split.test, held_out, seed)
@@ -78,7 +78,7 @@ class Problem:
         return self._judge(measure, self.train_whole(), np.arange(len(self.sample.codes)), self.sample, seed)
 
     def train_whole(self) -> Any:
-        """Return the rule trained on the whole sample, that of the caller where there is one."""
+        """Return the rule trained on the whole sample, or the caller's classifier if there is one."""
         if self.classifier is not None:
             return self.classifier
         try:
@@ -88,7 +88,7 @@ class Problem:
             raise
 
     def train(self, positions: Ints, number: int | None = None) -> Any:
-        """Return the rule trained on some points, the whole sample's training having a seed of its own."""
+        """Return the rule trained on some points; without a number the seed is that of the whole sample."""
         key = () if number is None else (number,)
         return trained(
             self.rule,
@@ -100,7 +100,7 @@ class Problem:
 
     @contextmanager
     def naming(self, number: int, split: Split) -> Iterator[None]:
-        """Add to an exception which split it comes from."""
+        """Add a note that names the split to any exception."""
         try:
             yield
         except Exception as error:

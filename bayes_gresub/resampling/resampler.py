@@ -36,7 +36,7 @@ from bayes_gresub.resampling.splits import Split, as_given, given_splits, read_g
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """What the splits say together; the first axis of values and confusions are replicates."""
+    """The splits combined; the first axis of values and confusions runs over replicates."""
 
     values: Floats
     confusions: Floats
@@ -47,18 +47,18 @@ class Combined:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One call of `error`: its problem, its work, and where in that the splits are that the estimate averages over.
+    """One call of `error`: its problem, its work, and which tasks are the splits that the estimate averages over.
 
     Attributes
     ----------
     problem : Problem
     work : Work
     first, last : int or None
-        The splits among the tasks.
+        Where the splits are among the tasks.
     n_partitions : int
-        Of which the splits are made.
+        Partitions that the splits come from.
     n_redrawn : int
-        Resamples that were drawn anew.
+        Resamples that were redrawn.
     groups_given : bool
     """
 
@@ -77,15 +77,15 @@ class Run:
 
     @property
     def judgements(self) -> list[Any]:
-        """Return what is done of these splits."""
+        """Return the results of the splits done so far."""
         return list(self.work.results[self.first : self.last])
 
 
 class Resampler(BaseEstimator, ABC):
-    """An error estimate from refitting a rule on parts of the sample and judging it at the points held out.
+    """An error estimator that refits a rule on parts of the sample and judges it at the points held out.
 
     The rule may be a whole Pipeline or a grid search: all of it is refitted. Choices made before X was handed over,
-    such as features selected on all of it, are not, and make the estimate too optimistic.
+    such as features selected on all of X, are not repeated, so they make the estimate too optimistic.
     """
 
     measure: Any
@@ -112,21 +112,21 @@ class Resampler(BaseEstimator, ABC):
         Parameters
         ----------
         rule : anything that scikit-learn can clone and fit
-            A whole Pipeline or a grid search is refitted whole. Where a parameter `random_state` in it is None, it
-            takes one from that of the resampler. What a FrozenEstimator inside it knows, it keeps.
+            A Pipeline or a grid search is refitted whole. If a parameter `random_state` in it is None, it is set from
+            the resampler's. A FrozenEstimator inside it is not refitted.
         X : array-like of shape (n, d) or (n, ...)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            Carried to the rows trained on (the fit of the rule's last step must take it) and to those held out.
+            Used for the rows trained on (the fit of the rule's last step must take it) and for those held out.
         groups : array-like of shape (n,), optional
             Points of one group are never on both sides of a split.
         indices : iterable, optional
             Explicit splits instead of random ones, such as `indices_` of an earlier call: pairs (train, test) of row
-            numbers, or rows to train on alone, the others being held out.
+            numbers, or rows to train on alone; all others are then held out.
         classifier : fitted classifier, optional
-            The rule fitted to all of X and y, where you have it: it saves a fit to the estimators that need one.
+            The rule fitted to all of X and y, if you have it: it saves a fit in the estimators that need one.
         random_state : int, SeedSequence, Generator or None
-            Overrides the resampler's own.
+            Overrides that of the resampler.
         """
         started = perf_counter()
         self._check_parameters()
@@ -134,7 +134,7 @@ class Resampler(BaseEstimator, ABC):
         if classifier is not None:
             check_predict(classifier)
         measure = self._measure()
-        # Where only labels are needed, the rule gets the rows of X as they were given.
+        # If only labels are needed, the rule gets the rows of X as given.
         counts_points = isinstance(measure, Empirical)
         sample = read_for_rule(rule, X, y, sample_weight) if counts_points else read_sample(X, y, sample_weight)
         if self.class_prior is not None:
@@ -147,27 +147,27 @@ class Resampler(BaseEstimator, ABC):
         group_codes = None if groups is None else read_groups(groups, sample)
         problem = Problem(rule, sample, total, measure, seed, classifier)
         self._check_problem(problem, group_codes)
-        given = None if indices is None else given_splits(indices, sample, group_codes)
-        run = replace(self._plan(problem, group_codes, given), groups_given=groups is not None)
+        splits = None if indices is None else given_splits(indices, sample, group_codes)
+        run = replace(self._plan(problem, group_codes, splits), groups_given=groups is not None)
         if measure.least_per_class > 1:
             check_parts(run.splits, sample, measure.least_per_class)
         run.work.seconds = perf_counter() - started
-        # Only now: a call that is refused leaves the last one's results.
+        # Set only now, so that a refused call keeps the results of the last one.
         self._run = run
         return self._finish(run)
 
     def resume(self) -> ErrorEstimate:
-        """Do what an interrupted `error` left, and return the estimate as if nothing had happened."""
-        return self._finish(self._begun())
+        """Finish an interrupted `error`, and return the estimate as if it had not been interrupted."""
+        return self._finish(self._last_run())
 
     def partial(self) -> ErrorEstimate:
-        """Return what the splits done so far say, after an interrupt."""
-        return self._partial(self._begun())
+        """Return the estimate from the splits done so far, after an interrupt."""
+        return self._partial(self._last_run())
 
     def _partial(self, run: Run) -> ErrorEstimate:
         if len(run.judgements) < self._least_splits:
             raise ValueError(
-                f"{len(run.work.results)} of {len(run.work.tasks)} fits are done, too few to say anything. Call "
+                f"{len(run.work.results)} of {len(run.work.tasks)} fits are done, too few for an estimate. Call "
                 "resume() to do the rest."
             )
         return self._conclude(run)
@@ -175,29 +175,31 @@ class Resampler(BaseEstimator, ABC):
     @property
     def indices_(self) -> list[tuple[Ints, Ints]]:
         """Return the splits of the last call as rows of its X: pairs (train, test), for replay."""
-        run = self._begun()
+        run = self._last_run()
         return as_given(run.splits, run.problem.sample)
 
     @property
     def split_errors_(self) -> Floats:
-        """Return the error of each split that is done, its points weighted."""
-        run = self._begun()
+        """Return the weighted error of each split that is done."""
+        run = self._last_run()
         weights = run.problem.sample.weights
-        return np.array([np.average(one.contributions, weights=weights[one.points]) for one in run.judgements])
+        return np.array(
+            [np.average(judgement.contributions, weights=weights[judgement.points]) for judgement in run.judgements]
+        )
 
     @abstractmethod
-    def _plan(self, problem: Problem, groups: Ints | None, given: list[Split] | None) -> Run:
-        """Return the work to do."""
+    def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
+        """Return the work to do; without splits they are drawn."""
 
     @abstractmethod
     def _conclude(self, run: Run) -> ErrorEstimate:
         """Return the estimate from the work done."""
 
     _least_splits = 1
-    """Splits that must be done before they say anything."""
+    """Splits that must be done before there is an estimate."""
 
     def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
-        """Raise where this problem cannot be resampled so."""
+        """Raise if this problem cannot be resampled in this way."""
         kernel = getattr(problem.measure, "kernel", None)
         if isinstance(kernel, Kernel) and kernel.is_per_point(problem.sample.n_given, len(problem.sample.classes)):
             raise ValueError(
@@ -212,7 +214,7 @@ class Resampler(BaseEstimator, ABC):
         except KeyboardInterrupt as stop:
             done, total = len(run.work.results), len(run.work.tasks)
             raise Interrupted(
-                f"stopped after {done} of {total} fits. `partial` of this exception says what they tell; resume() of "
+                f"stopped after {done} of {total} fits. `partial` of this exception is their estimate; resume() of "
                 f"the {type(self).__name__} does the rest.",
                 lambda: self._partial_if_any(run),
             ) from stop
@@ -221,7 +223,7 @@ class Resampler(BaseEstimator, ABC):
         try:
             return self._partial(run)
         except ValueError:
-            # Too little is done: no split, or none of some class whose probability is known.
+            # Too few splits are done: none at all, or none with points of some class that has a known probability.
             return None
 
     def _estimate(
@@ -240,19 +242,19 @@ class Resampler(BaseEstimator, ABC):
         details: dict[str, float] | None = None,
         name: str | None = None,
     ) -> ErrorEstimate:
-        """Return what the splits say as an estimate, under the class prior if there is one."""
+        """Return the combined splits as an estimate, under the class prior if there is one."""
         classes, sample = judgements[0].classes, run.problem.sample
         values, confusions = combined.values, combined.confusions
-        keep = self.class_prior is None
-        if not keep:
+        has_prior = self.class_prior is not None
+        if has_prior:
             confusions = replicates_with_prior(confusions, self._prior_over(run, len(classes)))
-            # Values that come with their confusions under the prior already keep their own spread.
+            # Values already under the prior keep their own spread.
             values = values if combined.has_prior else error_mass(confusions)
         if len(run.work.results) < len(run.work.tasks):
             no_std_error = Unfinished(len(run.work.results), len(run.work.tasks))
             interval_method, exact = NoInterval(no_std_error), False
         known = self.sampling == "mixture" or self.class_prior is not None
-        contributions, point_weights = (combined.contributions, combined.point_weights) if keep else (None, None)
+        contributions, point_weights = (None, None) if has_prior else (combined.contributions, combined.point_weights)
         if contributions is not None and point_weights is not None and len(sample.rows) < sample.n_given:
             contributions, point_weights = sample.at_given_rows(contributions), sample.at_given_rows(point_weights)
         return ErrorEstimate(
@@ -261,9 +263,9 @@ class Resampler(BaseEstimator, ABC):
             computation=Computation(
                 described=Description(type(self), self.get_params(deep=False)) if name is None else name,
                 method=f"{method}; {judgements[0].mass.method}",
-                exact=exact and all(one.mass.exact for one in judgements),
+                exact=exact and all(judgement.mass.exact for judgement in judgements),
                 space=judgements[0].space,
-                n_predicted=sum(len(one.points) + one.mass.n_predicted for one in judgements),
+                n_predicted=sum(len(judgement.points) + judgement.mass.n_predicted for judgement in judgements),
                 n_replicates=len(values),
                 seconds=run.work.seconds,
                 n_refits=n_refits,
@@ -282,7 +284,7 @@ class Resampler(BaseEstimator, ABC):
         )
 
     def _prior_over(self, run: Run, n_classes: int) -> Floats:
-        """Return the class prior, 0 for classes that only the classifiers know."""
+        """Return the class prior, 0 for classes that only the classifiers have."""
         known = run.problem.sample.classes
         prior = np.zeros(n_classes)
         prior[: len(known)] = read_class_prior(self.class_prior, known)
@@ -305,18 +307,18 @@ class Resampler(BaseEstimator, ABC):
         if measure.sampling != "mixture" or measure.class_prior is not None:
             raise ValueError(
                 f"sampling and class_prior must be given to {type(self).__name__}, not to the measure inside it, which "
-                f"sees parts of the sample only; got sampling={measure.sampling!r} and "
+                f"sees only parts of the sample; got sampling={measure.sampling!r} and "
                 f"class_prior={measure.class_prior!r} there."
             )
 
-    def _begun(self) -> Run:
+    def _last_run(self) -> Run:
         if not hasattr(self, "_run"):
             raise NotFittedError(f"this {type(self).__name__} has not been used; call error(rule, X, y) first.")
         return self._run
 
 
 def check_parts(splits: list[Split], sample: Sample, least: int) -> None:
-    """Raise where a measure with widths could not learn them from the points that a split trains on."""
+    """Raise if a split leaves too few points for a measure to learn its widths from."""
     for number, split in enumerate(splits):
         counts = np.bincount(sample.codes[np.unique(split.train)], minlength=len(sample.classes))
         if counts.min() < least:
@@ -327,12 +329,12 @@ def check_parts(splits: list[Split], sample: Sample, least: int) -> None:
             )
 
 
-def same_classes(judgements: list[Judgement]) -> None:
-    """Raise unless all splits count in the same classes."""
+def check_same_classes(judgements: list[Judgement]) -> None:
+    """Raise unless all splits have the same classes."""
     first = judgements[0].classes
-    for one in judgements:
-        if len(one.classes) != len(first) or (one.classes != first).any():
+    for judgement in judgements:
+        if len(judgement.classes) != len(first) or (judgement.classes != first).any():
             raise ValueError(
-                f"the classifiers of all splits must know the same classes besides those of y; got {first.tolist()!r} "
-                f"and {one.classes.tolist()!r}."
+                f"the classifiers of all splits must have the same classes besides those of y; got {first.tolist()!r} "
+                f"and {judgement.classes.tolist()!r}."
             )

@@ -30,28 +30,30 @@ _TRIES = 1000
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Positions in a sample: to train on (repeated where drawn more than once), and held out."""
+    """Positions in a sample: to train on (repeated if drawn more than once), and held out."""
 
     train: Ints
     test: Ints
 
 
 def read_groups(groups: ArrayLike | None, sample: Sample) -> Ints | None:
-    """Return the group of each point kept as a number, or None."""
+    """Return the group of each point in the sample as a number, or None."""
     if groups is None:
         return None
-    given = np.asarray(groups)
-    if given.shape != (sample.n_given,):
-        raise ValueError(f"groups must name one group per row of X; got shape {given.shape} for {sample.n_given} rows.")
-    missing = given.dtype.kind == "O" and any(name is None or name != name for name in given)
-    if missing or (given.dtype.kind == "f" and np.isnan(given).any()):
-        raise ValueError("groups must not hold missing names. Give points that belong to no group one each.")
+    group_names = np.asarray(groups)
+    if group_names.shape != (sample.n_given,):
+        raise ValueError(
+            f"groups must name one group per row of X; got shape {group_names.shape} for {sample.n_given} rows."
+        )
+    missing = group_names.dtype.kind == "O" and any(name is None or name != name for name in group_names)
+    if missing or (group_names.dtype.kind == "f" and np.isnan(group_names).any()):
+        raise ValueError("groups must not hold missing names. Give each point without a group its own name.")
     try:
-        names, codes = np.unique(given[sample.rows], return_inverse=True)
+        names, codes = np.unique(group_names[sample.rows], return_inverse=True)
     except TypeError as error:
         raise TypeError(f"groups must hold names of one type; got a mixture ({error}).") from error
     if len(names) < 2:
-        raise ValueError("groups must hold at least two groups; got one, so nothing could be held out.")
+        raise ValueError("groups must hold at least two groups; got one, so no group can be held out.")
     return np.asarray(codes, dtype=np.intp)
 
 
@@ -61,12 +63,12 @@ def fold_splits(
     """Return the splits of one random partition into folds, by scikit-learn's splitters."""
     units = len(sample.codes) if groups is None else int(groups.max()) + 1
     if folds > units:
-        what = "points" if groups is None else "groups"
-        raise ValueError(f"folds must be at most the number of {what}; got folds={folds} with {units}. Lower folds.")
+        unit = "points" if groups is None else "groups"
+        raise ValueError(f"folds must be at most the number of {unit}; got folds={folds} with {units}. Lower folds.")
     counts = np.bincount(sample.codes, minlength=len(sample.classes))
     if stratified and folds > counts.max():
         raise ValueError(
-            "folds must be at most the number of points in the largest class where they are stratified; got "
+            "folds must be at most the number of points in the largest class if they are stratified; got "
             f"folds={folds} with {counts.max()} points. Lower folds, or use stratified=False."
         )
     kinds = {
@@ -77,7 +79,7 @@ def fold_splits(
     }
     splitter = kinds[stratified, groups is not None](folds, shuffle=True, random_state=as_int(seed))
     with warnings.catch_warnings():
-        # A fold without points of a rare class is no harm here: its points count where they are held out.
+        # A fold without points of a rare class does no harm: each point counts in the fold that holds it out.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         parts = list(splitter.split(np.zeros(len(sample.codes)), sample.codes, groups))
     if any(len(test) == 0 for _, test in parts):
@@ -88,7 +90,7 @@ def fold_splits(
 
 
 def left_out_splits(sample: Sample, groups: Ints | None) -> list[Split]:
-    """Return the splits that hold out one point, or one group, each, by scikit-learn's splitters."""
+    """Return the splits that each hold out one point or one group, by scikit-learn's splitters."""
     splitter = LeaveOneOut() if groups is None else LeaveOneGroupOut()
     return [Split(*parts) for parts in splitter.split(np.zeros(len(sample.codes)), sample.codes, groups)]
 
@@ -101,16 +103,16 @@ def bootstrap_splits(
     least: int,
     seed: np.random.SeedSequence,
 ) -> tuple[list[Split], int]:
-    """Return resamples with replacement, what each leaves out, and how many were drawn anew.
+    """Return resamples with replacement, with the points that each leaves out, and how many were redrawn.
 
-    A resample is drawn anew where it holds fewer than `least` different points of some class, or leaves none out.
+    A resample is redrawn if it holds fewer than `least` different points of some class, or leaves no point out.
 
     Parameters
     ----------
     sample : Sample
     n_resamples : int
     within_class : bool
-        Draw as many points of each class as there are, for class sizes fixed by design.
+        Keep the number of points of each class, for class sizes fixed by design.
     groups : ndarray of shape (n,) or None
         Whole groups are drawn.
     least : int
@@ -164,18 +166,18 @@ def holdout_splits(
         kind = ShuffleSplit
     n = len(counts) if groups is None else 1
     units = len(sample.codes) if groups is None else int(groups.max()) + 1
-    held = int(np.ceil(test_size * units))
-    if not n <= held <= units - n:
+    n_held_out = int(np.ceil(test_size * units))
+    if not n <= n_held_out <= units - n:
         raise ValueError(
             f"test_size must leave at least {n} of {units} {'points' if groups is None else 'groups'} on either side; "
-            f"got test_size={test_size:g}, which holds out {held}."
+            f"got test_size={test_size:g}, which holds out {n_held_out}."
         )
     splitter = kind(repeats, test_size=test_size, random_state=as_int(child(seed, SPLITS)))
     return [Split(train, test) for train, test in splitter.split(np.zeros(len(sample.codes)), sample.codes, groups)]
 
 
 def given_splits(indices: Iterable[Any], sample: Sample, groups: Ints | None) -> list[Split]:
-    """Return the splits that the user names: pairs (train, test), or training rows alone, the rest being held out."""
+    """Return the splits that the user names: pairs (train, test), or training rows alone; all others are held out."""
     if isinstance(indices, str) or not isinstance(indices, Iterable):
         raise TypeError(
             f"indices must be a list of splits; got {indices!r}. Use list(splitter.split(X, y)) for one of "
@@ -194,12 +196,12 @@ def given_splits(indices: Iterable[Any], sample: Sample, groups: Ints | None) ->
         if len(np.unique(test)) < len(test):
             raise ValueError(f"indices must hold out a row once; entry {number} names one twice.")
         # Rows of weight zero are not in the sample.
-        kept = Split(*(found[found >= 0] for found in (position[train], position[test])))
-        if len(kept.train) == 0 or len(kept.test) == 0:
+        split = Split(*(positions[positions >= 0] for positions in (position[train], position[test])))
+        if len(split.train) == 0 or len(split.test) == 0:
             raise ValueError(f"indices must name points to train on and points held out; entry {number} lacks them.")
-        if groups is not None and np.isin(groups[kept.train], groups[kept.test]).any():
+        if groups is not None and np.isin(groups[split.train], groups[split.test]).any():
             raise ValueError(f"groups must not straddle a split; entry {number} of indices has one on both sides.")
-        splits.append(kept)
+        splits.append(split)
     if not splits:
         raise ValueError("indices must hold at least one split; got none.")
     return splits
@@ -216,7 +218,7 @@ def _members(groups: Ints) -> list[Ints]:
 
 
 def _strata(sample: Sample, groups: Ints | None, within_class: bool) -> list[Ints]:
-    """Return the units, points or groups, that are resampled together: those of each class, or all."""
+    """Return the units (points or groups) that are resampled together: those of each class, or all."""
     if not within_class:
         return [np.arange(len(sample.codes) if groups is None else groups.max() + 1)]
     class_of = sample.codes
@@ -233,19 +235,19 @@ def _strata(sample: Sample, groups: Ints | None, within_class: bool) -> list[Int
 
 def _read_entry(entry: Any, number: int, n: int) -> tuple[Ints, Ints]:
     is_pair = isinstance(entry, tuple | list) and len(entry) == 2 and all(_length(part) is not None for part in entry)
-    wrong = (
+    rule = (
         f"indices must hold row numbers from 0 to {n - 1}, as pairs (train, test) or as rows to train on; entry "
         f"{number} does not: "
     )
     try:
         parts = [np.asarray(part) for part in (entry if is_pair else [entry])]
     except ValueError as error:
-        raise ValueError(f"{wrong}{_shown(entry)}.") from error
-    # An empty list has no type of its own; that it names no point is said elsewhere.
+        raise ValueError(f"{rule}{_shorten(entry)}.") from error
+    # An empty list has no type; given_splits refuses it.
     parts = [part.astype(np.intp) if part.size == 0 else part for part in parts]
     for part in parts:
         if part.ndim != 1 or part.dtype.kind not in "iu" or (part.size and (part.min() < 0 or part.max() >= n)):
-            raise ValueError(f"{wrong}{_shown(entry)}.")
+            raise ValueError(f"{rule}{_shorten(entry)}.")
     train = parts[0].astype(np.intp)
     test = parts[1].astype(np.intp) if is_pair else np.setdiff1d(np.arange(n), train)
     return train, test
@@ -255,6 +257,6 @@ def _length(part: Any) -> int | None:
     return len(part) if hasattr(part, "__len__") and not isinstance(part, str) else None
 
 
-def _shown(entry: Any) -> str:
+def _shorten(entry: Any) -> str:
     text = " ".join(repr(entry).split())
     return text if len(text) <= 60 else f"{text[:57]}..."

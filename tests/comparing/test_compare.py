@@ -272,11 +272,11 @@ def test_rows_that_refit_use_a_clone_of_a_fitted_classifier():
 
 def test_note_says_that_the_classifier_came_fitted():
     table = bg.compare(GaussianNB().fit(*sample()), *sample(), ["resub"])
-    assert "The classifier came fitted" in repr(table)
+    assert "The classifier was already fitted" in repr(table)
 
 
 def test_no_note_says_so_of_a_rule():
-    assert "came fitted" not in repr(bg.compare(GaussianNB(), *sample(), ["resub"]))
+    assert "already fitted" not in repr(bg.compare(GaussianNB(), *sample(), ["resub"]))
 
 
 @pytest.mark.parametrize("wrap", [FrozenEstimator, lambda one: make_pipeline(StandardScaler(), one)])

@@ -735,7 +735,7 @@ def test_semi_bolstered_law_needs_the_classifier(name, question):
 @pytest.mark.parametrize("question", QUESTIONS)
 @over(PRODUCTS)
 def test_product_form_is_no_law_to_ask(name, question):
-    with pytest.raises(ValueError, match=r"it is no measure.*Use BolsteredPosterior"):
+    with pytest.raises(ValueError, match=r"it is not a measure.*Use BolsteredPosterior"):
         QUESTIONS[question](fitted(name, "svc"))
 
 

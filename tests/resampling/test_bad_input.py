@@ -554,7 +554,7 @@ def test_nested_interval_needs_three_folds():
 
 
 def test_nested_interval_needs_two_points_a_fold():
-    with refused(ValueError, r"at least 2 points a fold; got 24 points for folds=13\. Lower folds"):
+    with refused(ValueError, r"at least 2 points per fold; got 24 points for folds=13\. Lower folds"):
         bg.CrossValidation(13, interval="nested", stratified=False).error(Counted(), *sample())
 
 

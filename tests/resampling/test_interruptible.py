@@ -138,7 +138,7 @@ def test_interrupt_says_how_much_is_done_and_what_to_do(name, stop_at, done):
     stop = interrupted(RESAMPLERS[name](), stop_at)
     total = N_SPLITS[name] + (name in ("632+ bootstrap", "calibrated"))
     assert str(stop) == (
-        f"stopped after {stop_at - 1} of {total} fits. `partial` of this exception says what they tell; resume() of "
+        f"stopped after {stop_at - 1} of {total} fits. `partial` of this exception is their estimate; resume() of "
         f"the {type(RESAMPLERS[name]()).__name__} does the rest."
     )
 

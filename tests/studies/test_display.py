@@ -225,7 +225,7 @@ def test_the_time_left_is_that_of_a_task_so_far_for_each_to_come(clock, done, to
 
 
 def test_the_time_left_is_not_known_before_a_task_is_done(clock):
-    assert display(done=2).progress.line() == "2 of 4 tasks, time left unknown yet"
+    assert display(done=2).progress.line() == "2 of 4 tasks, time left not known yet"
 
 
 def test_tasks_of_earlier_runs_do_not_count_in_the_time_left(clock):
