@@ -77,8 +77,8 @@ FORMULAS = (
     ),
     Fault(
         "kNN posterior: a training point is not its own neighbour",
-        "rank[np.arange(len(own)), own] = -np.inf",
-        "rank[np.arange(len(own)), own] = np.inf",
+        "rank[np.arange(len(rows)), rows] = -np.inf",
+        "rank[np.arange(len(rows)), rows] = np.inf",
         ("measures/test_limits.py", "-k one_neighbour"),
     ),
     Fault(
@@ -200,8 +200,8 @@ CHECKS = (
     ),
     Fault(
         "geometry: trusted where predict says otherwise",
-        "if len(other) == 0 or bool(shape.doubtful(probes[other], rtol).all()):",
-        "if len(other) >= 0:",
+        "if len(differing) == 0 or bool(shape.doubtful(probes[differing], rtol).all()):",
+        "if len(differing) >= 0:",
         ("regions/test_geometry.py", "-k conflicting_duplicates"),
     ),
     Fault(

@@ -1,1 +1,1 @@
-"""What everything stands on: array types, samples, units, seeds, checks of parameters."""
+"""Foundations of the package: array types, samples, units, seeds and parameter checks."""

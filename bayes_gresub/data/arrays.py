@@ -1,4 +1,4 @@
-"""Types of arrays, by what they hold."""
+"""Array types, named after their contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short descriptions of parametrised objects: what was changed from the defaults."""
+"""Short descriptions of estimators: the parameters that differ from their defaults."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _UNSHOWN = ("random_state", "n_jobs")
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """An estimator as `Name(part, changed=value)`, which is written out only when it is read.
+    """An estimator as `Name(part, changed=value)`; the text is built only when it is needed.
 
     Attributes
     ----------
     kind : type
     parameters : mapping
-        Those of its constructor; a part that was left to the estimator may be given as its type.
+        Of its constructor; a part that the estimator chose itself may be given as its type.
     suffix : str
     """
 
@@ -34,18 +34,18 @@ class Description:
     suffix: str = ""
 
     def __str__(self) -> str:
-        shown = []
+        arguments = []
         for name, default in _defaults(self.kind).items():
             value = self.parameters[name]
-            if name in _UNSHOWN or value is default or _same(value, default):
+            if name in _UNSHOWN or value is default or _is_same(value, default):
                 continue
-            text = _shown(value)
-            shown.append(text if name in _PARTS else f"{name}={text}")
-        return f"{self.kind.__name__}({', '.join(shown)}){self.suffix}"
+            text = _format_value(value)
+            arguments.append(text if name in _PARTS else f"{name}={text}")
+        return f"{self.kind.__name__}({', '.join(arguments)}){self.suffix}"
 
 
 def describe(estimator: Any, **parts: Any) -> str:
-    """Return `Name(part, changed=value)`; `parts` replace parameters of that name by what they became.
+    """Return `Name(part, changed=value)`; `parts` replaces parameters of these names by the values used.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def describe(estimator: Any, **parts: Any) -> str:
     return str(Description(kind, {name: getattr(estimator, name) for name in _defaults(kind)} | parts))
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, type):
         return f"{value.__name__}()"
     if isinstance(value, BaseEstimator):
@@ -68,7 +68,7 @@ def _shown(value: Any) -> str:
 
 
 def name_of(classifier: Any) -> str:
-    """Return what a classifier or a rule is called in tables: the steps of a Pipeline, or what was changed in it.
+    """Return the name of a classifier or rule in tables: the steps of a Pipeline, or its changed parameters.
 
     Examples
     --------
@@ -84,14 +84,14 @@ def name_of(classifier: Any) -> str:
     return describe(classifier) if hasattr(classifier, "get_params") else type(classifier).__name__
 
 
-_ANY = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+_VARIADIC = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
 @lru_cache(maxsize=256)
 def _defaults(kind: Any) -> dict[str, Any]:
     parameters = inspect.signature(kind.__init__).parameters.values()
-    return {p.name: p.default for p in parameters if p.name != "self" and p.kind not in _ANY}
+    return {p.name: p.default for p in parameters if p.name != "self" and p.kind not in _VARIADIC}
 
 
-def _same(value: Any, default: Any) -> bool:
+def _is_same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)

@@ -1,4 +1,4 @@
-"""Reading a user's X, y and weights once, and handing points back in the form they came in. No fitting here."""
+"""Read X, y and weights once, and return points in their original format. Nothing is fitted here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayes_gresub.data.arrays import Floats, Ints, Labels
 
 @dataclass(frozen=True)
 class InputFormat:
-    """How one sample's features looked: shape, dtype and column names."""
+    """The original format of a sample's features: shape, dtype and column names."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -25,7 +25,7 @@ class InputFormat:
     """Whether kernels and neighbours can use the points; rows of X as given may hold anything."""
 
     def unmoved(self) -> InputFormat:
-        """Return the form for the points as they were given: integers stay integers where nothing moves them."""
+        """Return the format of the points as given: integers stay integers if the points are not moved."""
         return self if self.given_dtype is None else replace(self, dtype=self.given_dtype)
 
     @property
@@ -34,8 +34,8 @@ class InputFormat:
         return int(np.prod(self.shape))
 
     def restore(self, flat: Floats, feature_names: tuple[str, ...] | None = None) -> Any:
-        """Return flat points (m, d) in the original shape and dtype, as a DataFrame where names are given."""
-        # A copy, since a classifier may write into what it is asked about.
+        """Return flat points (m, d) in the original shape and dtype, as a DataFrame if names are given."""
+        # A copy, since a classifier may overwrite its input.
         points = flat.astype(self.dtype).reshape(len(flat), *self.shape)
         if feature_names is None:
             return points
@@ -46,9 +46,9 @@ class InputFormat:
 
 @dataclass(frozen=True)
 class RowFormat(InputFormat):
-    """The form of points that are handed on as rows of the X that was given, whatever that holds.
+    """The format of points that are passed on as rows of the given X, whatever its type.
 
-    Their one "feature" is the number of the row. It is for classifiers that are asked for labels at these rows only.
+    The only "feature" is the row number. This is for classifiers that predict at these rows only.
     """
 
     given: Any = None
@@ -59,7 +59,7 @@ class RowFormat(InputFormat):
 
 
 NO_LABEL = -1
-"""The code of a point whose label is not known."""
+"""The code of a point whose label is unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +70,12 @@ class Sample:
     ----------
     features : ndarray of shape (n, d)
     codes : ndarray of shape (n,)
-        Labels as positions in `classes`; NO_LABEL where points came without.
+        Labels as positions in `classes`; NO_LABEL if unknown.
     classes : ndarray of shape (c,)
     weights : ndarray of shape (n,)
-        With sum 1.
+        They sum to 1.
     rows : ndarray of shape (n,)
-        Where each point stood in the `n_given` rows that were given: points of weight zero are left out.
+        Row of each point among the `n_given` rows; points of weight zero are left out.
     format : InputFormat
     is_weighted : bool
         Whether weights were given.
@@ -108,12 +108,12 @@ class Sample:
 
     @property
     def counts(self) -> Ints:
-        """Return the points of each class."""
+        """Return the number of points in each class."""
         return np.bincount(self.codes, minlength=self.n_classes)
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Return the names of the columns, where they have any."""
+        """Return the column names, if any."""
         return self.format.feature_names
 
     def of_class(self, code: int) -> Floats:
@@ -121,13 +121,13 @@ class Sample:
         return np.asarray(self.features[self.codes == code])
 
     def at_given_rows(self, values: Floats) -> Floats:
-        """Return one value per row that was given, 0 at those of weight zero."""
+        """Return one value per given row, 0 for rows of weight zero."""
         whole = np.zeros(self.n_given)
         whole[self.rows] = values
         return whole
 
     def part(self, positions: Ints, counts: Ints | None = None) -> Sample:
-        """Return some of the points, each counted `counts` times in its weight; the classes stay those of all."""
+        """Return some of the points, their weights multiplied by `counts`; `classes` stays that of the whole sample."""
         weights = self.weights[positions] if counts is None else self.weights[positions] * counts
         return replace(
             self,
@@ -139,17 +139,17 @@ class Sample:
         )
 
     def others(self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None = None) -> Sample:
-        """Return other points of the same form and classes; those of weight zero are dropped."""
+        """Return other points of the same format and classes; points of weight zero are dropped."""
         features, form = read_features(X)
         if form.shape != self.format.shape:
             raise ValueError(
                 f"X must have the shape seen in fit, (n, {', '.join(map(str, self.format.shape))}); "
                 f"got (n, {', '.join(map(str, form.shape))})."
             )
-        names, known = form.feature_names, self.format.feature_names
-        if names is not None and known is not None and names != known:
+        names, expected = form.feature_names, self.format.feature_names
+        if names is not None and expected is not None and names != expected:
             raise ValueError(
-                f"X must have the columns seen in fit, in the same order, {list(known)}; got {list(names)}."
+                f"X must have the columns seen in fit, in the same order, {list(expected)}; got {list(names)}."
             )
         n = len(features)
         weights = np.full(n, 1.0 / n) if sample_weight is None else read_weights(sample_weight, n)
@@ -163,12 +163,12 @@ class Sample:
         )
 
     def restored(self, positions: Ints) -> Any:
-        """Return these points in the form that they were given in."""
+        """Return these points in their original format."""
         return self.format.unmoved().restore(self.features[positions], self.format.feature_names)
 
 
 def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
-    """Return X flattened to (n, d) as float64, and its format; refuse what no measure can use."""
+    """Return X flattened to (n, d) as float64, and its format; raise if no measure can use it."""
     if sparse.issparse(X):
         raise TypeError(f"{name} must be dense; got a sparse matrix of shape {X.shape}. Use {name}.toarray().")
     names = None
@@ -184,7 +184,7 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
     except (ValueError, TypeError) as error:
         raise ValueError(
             f"{name} must be numeric; got values that are not ({error}){_text_columns(X)}. Kernels and neighbours need "
-            "numbers: encode those columns before, and judge the part of the pipeline behind the encoder."
+            "numbers: encode these columns first, and assess the part of the pipeline after the encoder."
         ) from error
     if flat.ndim < 2:
         raise ValueError(
@@ -198,11 +198,11 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
         bad = ~np.isfinite(flat)
         raise ValueError(
             f"{name} must be finite; got {int(bad.sum())} NaN or infinite values, the first in row "
-            f"{int(np.argmax(bad.any(axis=1)))}. Impute or drop them; where a rule is refitted, in a step of its "
-            "Pipeline."
+            f"{int(np.argmax(bad.any(axis=1)))}. Impute or drop them; if a rule is refitted, do so in a "
+            "step of its Pipeline."
         )
-    given = array.dtype if array.dtype.kind in "biu" else None
-    return flat, InputFormat(array.shape[1:], dtype, names, given)
+    given_dtype = array.dtype if array.dtype.kind in "biu" else None
+    return flat, InputFormat(array.shape[1:], dtype, names, given_dtype)
 
 
 def _text_columns(X: Any) -> str:
@@ -221,7 +221,7 @@ def _holds_text(array: NDArray[Any]) -> bool:
 def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as_rows: bool = False) -> Sample:
     """Return the validated sample; points of weight zero are dropped.
 
-    With `as_rows` points are rows of X as they were given, whatever it holds; only y and the weights are validated.
+    With `as_rows`, points are the rows of X as given, whatever its type; only y and the weights are validated.
     """
     flat, form = _numbered_rows(X) if as_rows else read_features(X)
     labels = read_labels(y, len(flat))
@@ -278,7 +278,7 @@ def plain_labels(classes: Labels) -> list[Any]:
     """Return labels as plain Python objects that JSON can hold, or raise."""
     labels: list[Any] = classes.tolist()
     if not all(isinstance(label, int | float | str) for label in labels):
-        raise TypeError(f"labels must be numbers, strings or booleans to be kept; got {labels[0]!r}.")
+        raise TypeError(f"labels must be numbers, strings or booleans to be saved; got {labels[0]!r}.")
     return labels
 
 
@@ -324,8 +324,8 @@ def read_class_prior(prior: Any, classes: Labels) -> Floats:
     return probabilities
 
 
-def encode_labels(labels: Labels, classes: Labels, what: str, remedy: str) -> Ints:
-    """Return the position of each label in `classes`, or raise naming the labels that are not there."""
+def encode_labels(labels: Labels, classes: Labels, name: str, remedy: str) -> Ints:
+    """Return the position of each label in `classes`, or raise, naming the unknown labels."""
     labels = np.asarray(labels)
     if labels.dtype == classes.dtype and np.array_equal(labels, classes):
         return np.arange(len(classes))
@@ -339,5 +339,5 @@ def encode_labels(labels: Labels, classes: Labels, what: str, remedy: str) -> In
     missing = [label for label in unique.tolist() if label not in known]
     if missing:
         shown = f"{missing[:5]!r}" + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        raise ValueError(f"{what} must be among {classes.tolist()!r}; got {shown}. {remedy}")
+        raise ValueError(f"{name} must be among {classes.tolist()!r}; got {shown}. {remedy}")
     return np.array([known[label] for label in unique.tolist()], dtype=np.intp)[inverse]

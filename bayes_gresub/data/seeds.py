@@ -1,4 +1,4 @@
-"""Seeds: how `random_state` becomes reproducible streams. Nothing here draws numbers for an estimate."""
+"""Seeds: turn `random_state` into reproducible streams. Nothing here draws numbers for an estimate."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-_OURS = 0x6267_7265
-"""Keeps our children apart from those that a user spawns from the same SeedSequence."""
+_PACKAGE = 0x6267_7265
+"""Separates the package's child streams from those that a user spawns from the same SeedSequence."""
 
 PROBES, POINTS, DRAWS, WIDTHS, POSTERIOR, SPLITS, RULES, PARTS, TRUTH, SAMPLES, ANSWERS, GLOBALS = range(12)
 CLASSES, CHECKS, HALF = range(12, 15)
-"""What children are for: checks of geometry, integrals, `sample`, subsamples for widths, posteriors; and in resampling:
-splits, rules that are refitted, measures of the parts; and in studies: test points, samples, estimates, the process;
-and of a model: class probabilities, checks, halves of integrals."""
+"""Purposes of child streams: checks of geometry, integrals, `sample`, subsamples for widths, posteriors; in resampling:
+splits, refitted rules, measures of the parts; in studies: test points, samples, estimates, the process; in class
+models: class probabilities, checks, halves of integrals."""
 
 Seed: TypeAlias = int | np.integer | np.random.SeedSequence | np.random.Generator | None
 
@@ -39,10 +39,10 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
 
 
 def as_int(seed: np.random.SeedSequence) -> int:
-    """Return the number that scikit-learn takes for a `random_state`."""
+    """Return an int that scikit-learn accepts as `random_state`."""
     return int(seed.generate_state(1)[0] >> 1)
 
 
 def child(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
     """Return the child stream of `seed` named by `key`, without changing `seed` as `spawn` would."""
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _OURS, *key), pool_size=seed.pool_size)
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _PACKAGE, *key), pool_size=seed.pool_size)

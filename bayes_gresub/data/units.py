@@ -1,4 +1,4 @@
-"""The space in which widths and neighbours are measured: as given, or in units of the within-class deviation."""
+"""The space of widths and neighbours: features as given, or divided by their within-class deviation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SPACES = {
     "within-class": "features divided by their pooled within-class standard deviation",
     None: "features as given",
 }
-"""The values of `standardize`, and the space of each in words."""
+"""The values of `standardize`, and each space in words."""
 
 
 def standardized(features: Floats, codes: Ints, standardize: str | None) -> tuple[Floats, Floats]:
@@ -20,7 +20,7 @@ def standardized(features: Floats, codes: Ints, standardize: str | None) -> tupl
 
     .. math:: s_f^2 = \frac{1}{n - c} \sum_i (X_{if} - \bar X_{Y_i f})^2
 
-    and exactly 0 for a feature that is constant within every class, which becomes 0; under None it is 1.
+    It is exactly 0 for a feature that is constant within every class, and such a feature becomes 0. Under None it is 1.
     """
     if standardize not in SPACES:
         raise ValueError(
@@ -34,10 +34,10 @@ def standardized(features: Floats, codes: Ints, standardize: str | None) -> tupl
 
 
 def pooled_deviation(features: Floats, codes: Ints) -> Floats:
-    """Return the pooled standard deviation of each feature within the groups that `codes` makes, shape (d,).
+    """Return the pooled standard deviation of each feature within the groups defined by `codes`, shape (d,).
 
-    Exactly 0 for a feature that is constant in every group, however large; neither offsets nor units of the features
-    cost digits.
+    Exactly 0 for a feature that is constant in every group, however large; offsets and units of the features do not
+    reduce precision.
     """
     order = np.argsort(codes, kind="stable")
     _, starts, counts = np.unique(codes[order], return_index=True, return_counts=True)
@@ -52,5 +52,5 @@ def pooled_deviation(features: Floats, codes: Ints) -> Floats:
 
 
 def to_units(features: Floats, scale: Floats) -> Floats:
-    """Return features divided by their unit; those without one become 0."""
+    """Return features divided by their unit; features with unit 0 become 0."""
     return features * np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)

@@ -14,7 +14,7 @@ from bayes_gresub.data.seeds import seed_sequence
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line, outside the package, that led here."""
+    """Warn at the line outside the package that led to this call."""
     level, frame = 2, sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("bayes_gresub"):
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
@@ -28,18 +28,18 @@ def check_whole(value: Any, name: str, least: int) -> int:
     return int(value)
 
 
-def check_name(name: str, valid: Iterable[str], what: str) -> str:
-    """Return a name that must be one of these; the message lists them, nearest first."""
+def check_name(name: str, valid: Iterable[str], kind: str) -> str:
+    """Return a name that must be one of `valid`; the message lists them, nearest first."""
     names = list(valid)
     if name not in names:
         near = difflib.get_close_matches(str(name), names, n=len(names), cutoff=0.4)
-        rest = sorted(set(names) - set(near))
-        raise ValueError(f"unknown {what} {name!r}; the names are {', '.join([*near, *rest])}.")
+        distant = sorted(set(names) - set(near))
+        raise ValueError(f"unknown {kind} {name!r}; the names are {', '.join([*near, *distant])}.")
     return name
 
 
 def check_settings(**given: Any) -> None:
-    """Raise unless the parameters that many estimators share are right: those given, by their names."""
+    """Raise if one of the given parameters, which many estimators share, is invalid."""
     sampling = given.get("sampling", "mixture")
     if sampling not in ("mixture", "separate"):
         raise ValueError(
@@ -50,7 +50,7 @@ def check_settings(**given: Any) -> None:
     if isinstance(random_state, np.random.Generator):
         raise ValueError(
             "random_state of an estimator must be an int, a SeedSequence or None; got a Generator, which every call "
-            "would change. Pass it to error instead."
+            "would advance. Pass it to error instead."
         )
     seed_sequence(random_state)
     n_jobs = given.get("n_jobs")

@@ -1,4 +1,4 @@
-"""Kernels: the law on x about each training point, and how wide it is."""
+"""Kernels: the law on x about each training point, and its width."""
 
 from bayes_gresub.kernels.ball import UniformBall
 from bayes_gresub.kernels.diagonal import DiagonalGaussian

@@ -10,9 +10,9 @@ from bayes_gresub.laws.components import Components, UnitBall
 
 
 class UniformBall(Kernel):
-    r"""Uniform kernel on a ball, of one radius per class.
+    r"""Uniform kernel on a ball, with one radius per class.
 
-    Half of a ball's mass lies within 2^(-1/d) of its radius, so the radius that makes the median distance match the
+    Half of a ball's mass lies within 2^(-1/d) times its radius, so the radius that makes the median distance match the
     mean nearest-neighbour distance is
 
     .. math:: r_j = \kappa \hat d_j \, 2^{1/d}
@@ -56,7 +56,7 @@ class UniformBall(Kernel):
             return Components(centers, radius, group, UnitBall())
         if len(active) == len(self.feature_scale_):
             return Components(centers, radius[:, None] * self.feature_scale_, group, UnitBall())
-        # A ball in the features that vary: the others must not take up any of its radius.
+        # A ball in the features that vary: constant features must not take up any of its radius.
         stretch = np.zeros((centers.shape[1], max(1, len(active))))
         stretch[active, np.arange(len(active))] = self.feature_scale_[active]
         return Components(centers, radius[:, None, None] * stretch, group, UnitBall())

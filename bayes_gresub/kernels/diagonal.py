@@ -11,7 +11,7 @@ from bayes_gresub.laws.components import Components
 
 
 class DiagonalGaussian(Kernel):
-    r"""Normal kernel with independent coordinates, a width per class and feature (Naive-Bayes bolstering).
+    r"""Normal kernel with independent coordinates, one width per class and feature (Naive-Bayes bolstering).
 
     .. math:: \sigma_{jf} = \kappa \hat d_{jf} / \alpha_1, \qquad
               \hat d_{jf} = \frac{1}{n_j} \sum_i |X_{ijf} - X'_{ijf}|
@@ -28,9 +28,9 @@ class DiagonalGaussian(Kernel):
     ties : "different" or "zero"
         Whether equal values of a feature count as neighbours: "different" takes the nearest different value; "zero"
         is the formula as printed in the paper, which gives width 0 almost everywhere on 8-bit pixels. Under
-        "different" a feature that is nearly always the same but once far off has a width beyond its deviation.
+        "different" a constant feature with a single outlier has a width larger than its standard deviation.
     standardize : "within-class" or None
-        The unit of given widths; estimated ones follow the units of the features by themselves.
+        The unit of given widths; estimated widths scale with the features in any case.
 
     References
     ----------
@@ -78,8 +78,8 @@ class DiagonalGaussian(Kernel):
 def nearest_values(values: Floats, ties: str) -> Floats:
     """Return, per column, the mean distance of each value to the nearest other one.
 
-    With ties="different" equal values do not count as neighbours; with ties="zero" they do, at distance 0. A column
-    with one value only has distance 0.
+    With ties="different" equal values do not count as neighbours; with ties="zero" they do, at distance 0. A
+    constant column has distance 0.
 
     Examples
     --------

@@ -16,19 +16,19 @@ class FullGaussian(Kernel):
 
     .. math:: K_j = \kappa^2 \sigma_j^2 \Sigma_j, \qquad \sigma_j = \hat d_j / \alpha_d
 
-    with the nearest-neighbour distance d_j measured in the Mahalanobis metric of Sigma_j. With `shrinkage=0` any
-    invertible linear change of the features changes nothing but the units.
+    with the nearest-neighbour distance d_j measured in the Mahalanobis metric of Sigma_j. With `shrinkage=0` the
+    kernel is equivariant under invertible linear maps of the features.
 
     Parameters
     ----------
     width : float, per class, of shape (n,) or (n, d, d), optional
-        Multiple of the covariance's square root; estimated by default. Of shape (n, d, d): the kernels' covariance
-        matrices themselves.
+        Multiple of the covariance's square root; estimated by default. With shape (n, d, d) it holds the
+        covariance matrices of the kernels.
     covariance : ndarray of shape (d, d) or (c, d, d), optional
         Sigma_j in units of the space; the class covariance by default.
     shrinkage : "auto" or float in [0, 1]
-        Weight of the class's mean variance times the identity in Sigma_j. "auto" is Ledoit and Wolf's, and at least
-        1/n_j where a class has no more points than features; with 0 it needs more.
+        Weight of the class's mean variance times the identity in Sigma_j. "auto" is Ledoit and Wolf's, but at least
+        1/n_j if a class has no more points than features; 0 needs more points than features.
     scale : float, default 1
         Factor kappa on the width.
     standardize : "within-class" or None
@@ -83,14 +83,14 @@ class FullGaussian(Kernel):
         ):
             raise ValueError(f"shrinkage must be 'auto' or a number from 0 to 1; got {self.shrinkage!r}.")
         if given is not None and given.ndim == 3:
-            self.factors_ = np.stack([_cholesky(one, f"given at {i}") for i, one in enumerate(given)])
+            self.factors_ = np.stack([_cholesky(matrix, f"given at {i}") for i, matrix in enumerate(given)])
             return
         c, d = len(self.classes_), units.shape[1]
         if self.covariance is not None:
             covariance = np.asarray(self.covariance, dtype=float)
             if covariance.shape not in ((d, d), (c, d, d)):
                 raise ValueError(f"covariance must have shape ({d}, {d}) or ({c}, {d}, {d}); got {covariance.shape}.")
-            self.factors_ = np.stack([_cholesky(one, "given") for one in np.broadcast_to(covariance, (c, d, d))])
+            self.factors_ = np.stack([_cholesky(matrix, "given") for matrix in np.broadcast_to(covariance, (c, d, d))])
             return
         self.factors_ = np.zeros((c, d, d))
         remedy = "give the covariance" if self.width is not None else "give the width and covariance"
@@ -100,8 +100,10 @@ class FullGaussian(Kernel):
             # A feature constant in the class keeps width 0 whatever the shrinkage.
             moving = np.ptp(group, axis=0) > 0
             if moving.any():
-                whose = f"of class {self.classes_.tolist()[code]!r}"
-                self.factors_[code][np.ix_(moving, moving)] = _cholesky(self._class_covariance(group[:, moving]), whose)
+                origin = f"of class {self.classes_.tolist()[code]!r}"
+                self.factors_[code][np.ix_(moving, moving)] = _cholesky(
+                    self._class_covariance(group[:, moving]), origin
+                )
 
     def _class_covariance(self, group: Floats) -> Floats:
         covariance = np.atleast_2d(np.cov(group, rowvar=False))
@@ -125,9 +127,9 @@ class FullGaussian(Kernel):
         return Components(centers, unit * factors, group)
 
 
-def _cholesky(covariance: Floats, whose: str) -> Floats:
+def _cholesky(covariance: Floats, origin: str) -> Floats:
     if not np.allclose(covariance, covariance.T):
-        raise ValueError(f"a covariance matrix must be symmetric; the one {whose} is not.")
+        raise ValueError(f"a covariance matrix must be symmetric; the one {origin} is not.")
     try:
         factor = np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:
@@ -135,7 +137,7 @@ def _cholesky(covariance: Floats, whose: str) -> Floats:
     # A pivot this small is rounding, not variance.
     if (np.diag(factor) <= 1e-7 * np.sqrt(np.diag(covariance))).any():
         raise ValueError(
-            f"a covariance matrix must be positive definite; the one {whose} is singular. "
+            f"a covariance matrix must be positive definite; the one {origin} is singular. "
             "Raise shrinkage, or drop features that are combinations of others."
         )
     return np.asarray(factor, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The kernel interface: a fitted kernel turns points and their classes into components; and distances for widths."""
+"""The kernel interface: a fitted kernel turns points and their classes into components. Also distances for widths."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from bayes_gresub.data.units import SPACES, standardized
 from bayes_gresub.laws.components import Components
 
 DENSE_LIMIT = 500
-"""Points up to which all pairwise distances are quicker than a neighbour search."""
+"""Points up to which computing all pairwise distances is faster than a neighbour search."""
 
 QUERY_LIMIT = 20_000
 """Points in a class beyond which the mean is taken over a random subsample of query points."""
 
 SUBSAMPLE = 4096
-"""Query points of that subsample."""
+"""Size of that subsample."""
 
 
 Width = float | ArrayLike | dict[Any, Any] | None
 
 
 class Kernel(BaseEstimator, ABC):
-    """A law on x about each training point, whose width is learned from the sample or given.
+    """A law on x about each training point; its width is learned from the sample or given.
 
     A width may be a number, a number per class (in the order of the sorted labels, or as a dict from label to width),
-    or one per training point; what else is allowed each kernel says. Widths are in units of the space that
+    or one per training point; some kernels allow more. Widths are in units of the space that
     `standardize` chooses and are multiplied by `scale` (the paper's kappa).
     """
 
@@ -48,7 +48,7 @@ class Kernel(BaseEstimator, ABC):
     scale: float
     standardize: str | None
     has_shape = False
-    """Whether there is more to learn than a width, by `_learn_shape`, also where that is given."""
+    """Whether `_learn_shape` learns more than a width, even if the width is given."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, random_state: Seed = None) -> Self:
         """Learn the widths from the sample.
@@ -91,7 +91,7 @@ class Kernel(BaseEstimator, ABC):
         return np.shape(self.width)[:1] == (n,) and n != n_classes
 
     def restricted_to(self, rows: Ints, n: int) -> Kernel:
-        """Return a copy for a sample of which only `rows` are kept: widths per point are cut down to them."""
+        """Return a copy for the sample with only `rows` kept: widths per point are restricted to them."""
         kernel = copy.copy(self)
         if self.is_per_point(n, 0) and len(rows) < n:
             kernel.set_params(width=np.asarray(self.width, dtype=float)[rows])
@@ -106,7 +106,7 @@ class Kernel(BaseEstimator, ABC):
         codes : ndarray of shape (k,)
             Positions in `classes_`.
         at_training_points : bool
-            Whether the centres are the training points, in order; widths per training point need it.
+            Whether the centres are the training points, in order; required for widths per training point.
         """
         if len(self.widths_) == len(self.classes_):
             group = codes
@@ -115,7 +115,7 @@ class Kernel(BaseEstimator, ABC):
         else:
             raise ValueError(
                 f"widths per training point cannot be centred at other points; got {len(self.widths_)} widths. "
-                "Give a width per class, or leave width=None to have one estimated."
+                "Give a width per class, or leave width=None to estimate it."
             )
         return self._build(centers, codes, np.asarray(group, dtype=np.intp))
 
@@ -126,7 +126,7 @@ class Kernel(BaseEstimator, ABC):
         for code, label in enumerate(self.classes_.tolist()):
             if not self.widths_[code].any() and np.ptp(units[codes == code], axis=0).any():
                 warnings.warn(
-                    f"every point of class {label!r} has a duplicate, so its kernel width is 0 and nothing is smoothed "
+                    f"every point of class {label!r} has a duplicate, so the kernel width is 0 and nothing is smoothed "
                     "there. Drop the duplicates (weights can count them), or give the width.",
                     UserWarning,
                     stacklevel=2,
@@ -174,7 +174,7 @@ class Kernel(BaseEstimator, ABC):
         return array
 
     def _nearest_distances(self, units: Floats, codes: Ints, seed: np.random.SeedSequence) -> tuple[Floats, Floats]:
-        """Return the mean nearest-neighbour distance in each class and its standard error, shape (c,) both."""
+        """Return the mean nearest-neighbour distance in each class and its standard error, both of shape (c,)."""
         means = [mean_nearest_distance(units[codes == code], seed, code) for code in range(len(self.classes_))]
         return np.array([mean.value for mean in means]), np.array([mean.std_error for mean in means])
 
@@ -199,17 +199,17 @@ def _in_class_order(width: dict[Any, Any], classes: Labels) -> Floats:
 
 @dataclass(frozen=True)
 class MeanDistance:
-    """A mean distance and its standard error; 0 where every point was asked."""
+    """A mean distance and its standard error; 0 if every point was used."""
 
     value: float
     std_error: float
 
 
-def mean_nearest_distance(points: Floats, seed: np.random.SeedSequence, which: int = 0) -> MeanDistance:
+def mean_nearest_distance(points: Floats, seed: np.random.SeedSequence, stream: int = 0) -> MeanDistance:
     r"""Return :math:`\hat d = \frac1n \sum_i \min_{j \ne i} |X_i - X_j|` over the points of one class.
 
-    Beyond QUERY_LIMIT points the outer mean is over a random subsample, number `which` of this seed; the inner minimum
-    is always over all.
+    Beyond QUERY_LIMIT points the outer mean is over a random subsample, drawn from child `stream` of the seed; the
+    inner minimum is always over all points.
 
     Examples
     --------
@@ -222,22 +222,22 @@ def mean_nearest_distance(points: Floats, seed: np.random.SeedSequence, which: i
         distances = cdist(points, points)
         np.fill_diagonal(distances, np.inf)
         return MeanDistance(float(distances.min(axis=1).mean()), 0.0)
-    # Searches by matrix products lose the digits that an offset takes up.
+    # Searches by matrix products lose precision to an offset.
     points = points - points.mean(axis=0)
     if n <= QUERY_LIMIT:
         nearest, _ = NearestNeighbors(n_neighbors=1).fit(points).kneighbors()
         return MeanDistance(float(nearest.mean()), 0.0)
-    rows = np.random.default_rng(child(seed, WIDTHS, which)).choice(n, SUBSAMPLE, replace=False)
-    nearest = _nearest_of_some(points, rows)
+    rows = np.random.default_rng(child(seed, WIDTHS, stream)).choice(n, SUBSAMPLE, replace=False)
+    nearest = _nearest_of_rows(points, rows)
     finite_sample = np.sqrt(1.0 - SUBSAMPLE / n)
     return MeanDistance(float(nearest.mean()), float(nearest.std(ddof=1) / np.sqrt(SUBSAMPLE) * finite_sample))
 
 
-def _nearest_of_some(points: Floats, rows: np.ndarray) -> Floats:
+def _nearest_of_rows(points: Floats, rows: np.ndarray) -> Floats:
     """Return the distance of each of `rows` to its nearest other point."""
-    other = np.ones(len(points), dtype=bool)
-    other[rows] = False
-    _, outside = pairwise_distances_argmin_min(points[rows], points[other])
+    is_outside = np.ones(len(points), dtype=bool)
+    is_outside[rows] = False
+    _, outside = pairwise_distances_argmin_min(points[rows], points[is_outside])
     inside, _ = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(points[rows]).kneighbors()
     return np.minimum(outside, inside[:, 0])
 

@@ -10,9 +10,9 @@ from bayes_gresub.laws.components import Components
 
 
 class SphericalGaussian(Kernel):
-    r"""Normal kernel of one width per class in all directions.
+    r"""Normal kernel with one width per class, the same in all directions.
 
-    The width makes the median distance of a kernel's point from its centre match the mean distance to the nearest
+    The width makes the median distance of a draw from the kernel's centre match the mean distance to the nearest
     neighbour in the class,
 
     .. math:: \sigma_j = \kappa \hat d_j / \alpha_d, \qquad

@@ -1,4 +1,4 @@
-"""Laws on (x, y), and the one integral: the mass that they give to decision regions. Which laws, measures decide."""
+"""Laws on (x, y), and the one integral: the mass that they give to decision regions. Measures choose the laws."""
 
 from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.confusion import Confusion, confusion

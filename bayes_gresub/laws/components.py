@@ -1,4 +1,4 @@
-"""Components: batches of laws on x, each a centre plus a linear map of a standard law. No classifier is known here."""
+"""Components: batches of laws on x, each a centre plus a linear map of a standard law. No classifiers here."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from scipy.special import betainc, chdtri, ndtr, ndtri, stdtr
 from bayes_gresub.data.arrays import Floats, Ints
 
 _FEW_GROUPS = 32
-"""Groups up to which one product per group beats gathering a matrix per component."""
+"""Number of groups up to which one product per group is faster than gathering a matrix per component."""
 
 
 class StandardLaw(Protocol):
-    """A spherically symmetric law on R^p, from which components are made by shifting and stretching."""
+    """A spherically symmetric law on R^p; components are shifted and stretched versions of it."""
 
     distribution_function: ClassVar[str]
-    """In words, what `marginal_cdf` is."""
+    """The name of `marginal_cdf` in words."""
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
         """Return P(z_1 <= t), the law of any unit direction, for z in R^dim."""
 
     def n_uniforms(self, dim: int) -> int:
-        """Return how many uniform numbers one draw in R^dim takes."""
+        """Return the number of uniforms that one draw in R^dim takes."""
 
     def from_uniforms(self, u: Floats, dim: int) -> Floats:
         """Map uniforms of shape (..., k, m, n_uniforms(dim)), m points for each component, to (..., k, m, dim)."""
 
     def fill(self, draws: Floats, rng: np.random.Generator) -> None:
-        """Put independent draws for the one component that this law is of into an array (m, dim)."""
+        """Fill an array (m, dim) with independent draws; this must be the law of a single component."""
 
     def take(self, rows: Ints | slice) -> StandardLaw:
         """Return the law of the components with these indices."""
@@ -44,7 +44,7 @@ class Normal:
     distribution_function: ClassVar[str] = "normal distribution function"
 
     def take(self, rows: Ints | slice) -> Normal:
-        """Return the same: it has no parameters."""
+        """Return itself: the law has no parameters."""
         return self
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
@@ -60,7 +60,7 @@ class Normal:
         return np.asarray(ndtri(u))
 
     def fill(self, draws: Floats, rng: np.random.Generator) -> None:
-        """Put in normal numbers, at a third of the price of their quantile function."""
+        """Fill with normal numbers, at a third of the cost of their quantile function."""
         rng.standard_normal(out=draws)
 
 
@@ -71,14 +71,14 @@ class UnitBall:
     distribution_function: ClassVar[str] = "incomplete beta function"
 
     def take(self, rows: Ints | slice) -> UnitBall:
-        """Return the same: it has no parameters."""
+        """Return itself: the law has no parameters."""
         return self
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
         """Return I_{1-t^2}((dim+1)/2, 1/2)/2 for t < 0, mirrored for t > 0 (regularized incomplete beta)."""
         clipped = np.clip(t, -1.0, 1.0)
         tail = 0.5 * betainc((dim + 1) / 2, 0.5, (1.0 - clipped) * (1.0 + clipped))
-        # Near the middle 1 - t^2 has lost the digits of t.
+        # Near 0, 1 - t^2 loses the digits of t.
         half = 0.5 * np.sign(clipped) * betainc(0.5, (dim + 1) / 2, clipped**2)
         return np.where(np.abs(clipped) < 0.5, 0.5 + half, np.where(clipped < 0, tail, 1.0 - tail))
 
@@ -93,7 +93,7 @@ class UnitBall:
         return np.asarray(direction * u[..., dim:] ** (1.0 / dim))
 
     def fill(self, draws: Floats, rng: np.random.Generator) -> None:
-        """Put in normal directions times radii."""
+        """Fill with normal directions times radii."""
         rng.standard_normal(out=draws)
         radius = rng.random((len(draws), 1)) ** (1.0 / draws.shape[1])
         draws *= radius / np.linalg.norm(draws, axis=1, keepdims=True)
@@ -108,12 +108,12 @@ class StudentT:
     dof: float | Floats
 
     def take(self, rows: Ints | slice) -> StudentT:
-        """Return the law with the dofs of these components."""
+        """Return the law with the degrees of freedom of these components."""
         return self if np.ndim(self.dof) == 0 else StudentT(np.asarray(self.dof)[rows])
 
     def marginal_cdf(self, t: Floats, dim: int) -> Floats:
         """Return the Student-t distribution function."""
-        # At exactly one degree of freedom SciPy's loses half its digits near 0.
+        # At exactly one degree of freedom SciPy's function loses half its digits near 0.
         return np.where(np.equal(self.dof, 1.0), 0.5 + np.arctan(t) / np.pi, stdtr(self.dof, t))
 
     def n_uniforms(self, dim: int) -> int:
@@ -121,12 +121,12 @@ class StudentT:
         return dim + 1
 
     def from_uniforms(self, u: Floats, dim: int) -> Floats:
-        """Map to a normal vector over the square root of chi-square/dof."""
+        """Map to a normal vector divided by the square root of chi-square/dof."""
         dof = np.asarray(self.dof, dtype=float)[..., None, None]
         return np.asarray(ndtri(u[..., :dim]) / np.sqrt(chdtri(dof, u[..., dim:]) / dof))
 
     def fill(self, draws: Floats, rng: np.random.Generator) -> None:
-        """Put in normal numbers over roots of chi-squares."""
+        """Fill with normal numbers divided by roots of chi-squares."""
         dof = float(np.asarray(self.dof).reshape(-1)[0])
         rng.standard_normal(out=draws)
         draws /= np.sqrt(rng.chisquare(dof, (len(draws), 1)) / dof)
@@ -142,10 +142,10 @@ class Components:
     spread : ndarray of shape (g,), (g, d) or (g, d, p)
         The maps T: a multiple of the identity, a diagonal, or a full matrix, one per group.
     group : ndarray of shape (k,)
-        Which spread each component has.
+        Position in `spread` of each component's map.
     law : StandardLaw
     bounds : (ndarray, ndarray), optional
-        Least and greatest value of every feature: what lies outside is moved to the nearest point inside.
+        Least and greatest value of every feature; points outside are moved to the nearest point inside.
 
     Examples
     --------
@@ -185,11 +185,11 @@ class Components:
         return replace(self, centers=self.centers[rows], group=self.group[rows], law=self.law.take(rows))
 
     def stilled(self, rows: NDArray[np.bool_]) -> Components:
-        """Return the components with those of the mask `rows` turned into point masses."""
-        nothing = np.zeros((1, *self.spread.shape[1:]))
+        """Return the components, those in the mask `rows` turned into point masses."""
+        no_spread = np.zeros((1, *self.spread.shape[1:]))
         return replace(
             self,
-            spread=np.concatenate([self.spread, nothing]),
+            spread=np.concatenate([self.spread, no_spread]),
             group=np.where(rows, len(self.spread), self.group),
         )
 
@@ -212,7 +212,7 @@ class Components:
         return np.einsum("gd,de->gde", self.feature_deviations() ** 2, np.eye(self.centers.shape[1]))
 
     def place(self, z: Floats, scale: float = 1.0) -> Floats:
-        """Put standard draws z of shape (..., k, m, p) at the components: shape (..., k, m, d)."""
+        """Map standard draws z of shape (..., k, m, p) to draws from the components, shape (..., k, m, d)."""
         if self.spread.ndim == 1:
             moved = z * (scale * self.spread[self.group])[:, None, None]
         elif self.spread.ndim == 2:
@@ -233,6 +233,6 @@ class Components:
     def draw(self, rows: Ints, rng: np.random.Generator) -> Floats:
         """Draw one point from each of the components `rows`, independently: shape (len(rows), d)."""
         u = rng.random((len(rows), 1, self.law.n_uniforms(self.dim)))
-        # random() may give 0, whose normal quantile is infinite.
+        # random() may return 0, whose normal quantile is infinite.
         chosen = self.take(rows)
         return chosen.place(chosen.law.from_uniforms(np.maximum(u, 2.0**-60), self.dim))[:, 0, :]

@@ -1,6 +1,6 @@
-"""The one integral: the mass that a law gives to each pair of a label and a prediction, and what is read off it.
+"""The one integral: the mass that a law gives to each pair of a label and a prediction, and what follows from it.
 
-Most of what is read off C[y, j] takes leading axes, of replicates or posterior draws.
+Most functions of C[y, j] accept leading axes, of replicates or posterior draws.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Confusion(ABC):
-    r"""The mass :math:`C_{yj} = \nu(\{(x, y): \psi(x) = j\})`, per replicate, about each component until it is reduced.
+    r"""The mass :math:`C_{yj} = \nu(\{(x, y): \psi(x) = j\})`, per replicate, and per component until reduced.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Confusion(ABC):
         How it was computed, in words.
     exact : bool
     n_predicted : int
-        Points that were classified for it, beside the centres.
-    replicates : ndarray, whose first axes are independent replicates (one where exact) and components
+        Points that were classified for it, besides the centres.
+    replicates : ndarray, whose first axes are independent replicates (one if exact) and components
     """
 
     weights: Floats
@@ -58,29 +58,29 @@ class Confusion(ABC):
 
     @abstractmethod
     def reduced(self, weights: Floats | None = None) -> Outcome:
-        """Average over the components, with other weights where they are given, under the class prior."""
+        """Average over the components under the class prior, with other weights if given."""
 
     @abstractmethod
     def pairs_about(self) -> Floats:
         """Return the mean mass of each (label, prediction) about each component, (k, c, c)."""
 
     def rows_about(self) -> Floats | None:
-        """Return the mean mass by prediction about each component, (k, c), where labels are certain; None elsewhere."""
+        """Return the mean mass by prediction about each component, (k, c), if labels are certain, else None."""
         return None
 
     def in_replicates(self, count: int) -> Self:
-        """Return the same masses as `count` replicates: means of blocks of them, or one repeated."""
-        have = len(self.replicates)
-        if have == 1:
+        """Return the same masses as `count` replicates: means of blocks, or a single replicate repeated."""
+        n_replicates = len(self.replicates)
+        if n_replicates == 1:
             return replace(self, replicates=np.broadcast_to(self.replicates, (count, *self.replicates.shape[1:])))
-        if have % count:
-            raise ValueError(f"{have} replicates cannot be averaged to {count}.")
-        blocks = self.replicates.reshape(count, have // count, *self.replicates.shape[1:])
+        if n_replicates % count:
+            raise ValueError(f"{n_replicates} replicates cannot be averaged to {count}.")
+        blocks = self.replicates.reshape(count, n_replicates // count, *self.replicates.shape[1:])
         return replace(self, replicates=blocks.mean(axis=1))
 
 
 def confusion(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints | None = None) -> Confusion:
-    r"""Return what a law gives to each pair of a label and a prediction.
+    r"""Return the mass that a law gives to each pair of a label and a prediction.
 
     .. math:: C_{yj} = \sum_i w_i \int_{\{x: \psi(x) = j\}} \eta_i(y \mid x) \, \mu_i(dx)
 
@@ -91,9 +91,9 @@ def confusion(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints 
     regions : Regions
         Where the classifier predicts each class.
     sampler : Sampler
-        How points are sampled where no formula applies.
+        How points are sampled if no formula applies.
     center_labels : ndarray of shape (k,), optional
-        Predictions at the centres of the components, where already known.
+        Predictions at the centres of the components, if already known.
 
     Examples
     --------
@@ -167,8 +167,8 @@ def _with_labels_of_points(
         return max(standard_error(mass.reduced().values) for mass in confusions(means, "", False, 0))
 
     if components.is_still.all() or not np.any(scales):
-        once = pairs(components.centers, np.arange(len(components)))
-        return confusions(np.broadcast_to(once, (len(scales), 1, *once.shape)), COUNTED, True, 0)
+        at_centers = pairs(components.centers, np.arange(len(components)))
+        return confusions(np.broadcast_to(at_centers, (len(scales), 1, *at_centers.shape)), COUNTED, True, 0)
     sampled = sampler.means(components, pairs, scales, spread)
     return confusions(sampled.means, sampling_method(components), False, sampled.n_points)
 
@@ -194,20 +194,20 @@ class Regions(Protocol):
         """Return the class code of points (m, d) by the classifier's own `predict`."""
 
     def labels(self, points: Floats) -> Ints:
-        """Return the class code of points (m, d), by a quicker way where it is known to give the same."""
+        """Return the class code of points (m, d), by a faster method if one is known to agree with `predict`."""
 
     def exact_mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
-        """Return the mass of every region where a formula gives it, else None."""
+        """Return the mass of every region if a formula gives it, else None."""
 
 
 @dataclass(frozen=True, eq=False)
 class RegionMass:
-    """What the integral returns.
+    """The result of the integral.
 
     Attributes
     ----------
     values : ndarray of shape (scales, replicates, k, c)
-        Mass of each region under each component; one replicate where exact.
+        Mass of each region under each component; one replicate if exact.
     method : str
         How it was computed, in words.
     exact : bool
@@ -242,9 +242,9 @@ def region_mass(
     scales : sequence of float
         Factors on the components' spread.
     center_labels : ndarray of shape (k,), optional
-        The region that each centre lies in, where already known.
+        The region that each centre lies in, if already known.
     spread : callable, optional
-        Maps values so far to a standard error, for the sampler's `tol`.
+        Maps the values so far to a standard error, for the sampler's `tol`.
     """
     k, c = len(components.centers), len(regions.classes)
     factors = np.asarray(scales, dtype=float)
@@ -260,9 +260,9 @@ def region_mass(
     if formula is not None:
         result = RegionMass(formula.values[:, None], formula.method, True, predicted)
     else:
-        result = _sampled(components, regions, still, sampler, factors, spread)
+        result = _sample_mass(components, regions, still, sampler, factors, spread)
     if center_labels is not None:
-        # What predict says at the very point also settles centres that lie on a boundary.
+        # The prediction at the centre itself also decides centres that lie on a boundary.
         at_points = np.eye(c)[center_labels]
         if still.any():
             result.values[:, :, still] = at_points[still]
@@ -271,7 +271,7 @@ def region_mass(
     return result
 
 
-def _sampled(
+def _sample_mass(
     components: Components,
     regions: Regions,
     still: np.ndarray,
@@ -279,12 +279,12 @@ def _sampled(
     scales: Floats,
     spread: Callable[[Floats], float] | None,
 ) -> RegionMass:
-    """Sample the components that move; the caller fills in those that do not."""
+    """Sample the components with spread; the caller fills in the point masses."""
     moving = np.flatnonzero(~still)
     k, c = len(components.centers), len(regions.classes)
     identity = np.eye(c)
 
-    def whole(means: Floats) -> Floats:
+    def expand(means: Floats) -> Floats:
         if len(moving) == k:
             return means
         values = np.zeros((*means.shape[:2], k, c))
@@ -301,14 +301,14 @@ def _sampled(
             )
             raise
 
-    spread_of_part = None if spread is None else lambda part: spread(whole(part))
+    spread_of_part = None if spread is None else lambda part: spread(expand(part))
     sampled = sampler.means(components.take(moving), in_region, scales.tolist(), spread_of_part)
-    return RegionMass(whole(sampled.means), sampling_method(components), False, sampled.n_points)
+    return RegionMass(expand(sampled.means), sampling_method(components), False, sampled.n_points)
 
 
 @dataclass(frozen=True, eq=False)
 class RegionConfusion(Confusion):
-    """Where the label does not depend on the sampled point: mass of each region times law of the label.
+    """For labels that do not depend on the sampled point: mass of each region times law of the label.
 
     Attributes
     ----------
@@ -321,7 +321,7 @@ class RegionConfusion(Confusion):
     labels: Floats
 
     def reduced(self, weights: Floats | None = None) -> Outcome:
-        """Average; under a prior the weight of a component follows the law of its label."""
+        """Average; under a prior the weight of a component depends on the law of its label."""
         weights, labels = self.weights if weights is None else weights, self.labels
         if self.class_prior is not None:
             weights, labels = reweighted(weights, labels, self.class_prior)
@@ -330,30 +330,30 @@ class RegionConfusion(Confusion):
         return Outcome(error_mass(confusions), confusions, contributions, weights)
 
     def rows_about(self) -> Floats | None:
-        """Return the mean mass of the regions, unless the law of a label is spread."""
+        """Return the mean mass of the regions, or None if a label is uncertain."""
         return np.asarray(self.replicates.mean(axis=0)) if (self.labels.max(axis=1) == 1).all() else None
 
     def pairs_about(self) -> Floats:
-        """Return law times mass."""
+        """Return the law of the label times the mass."""
         return np.asarray(self.labels[:, :, None] * self.replicates.mean(axis=0)[:, None, :])
 
 
 @dataclass(frozen=True, eq=False)
 class PairConfusion(Confusion):
-    """Where the label depends on the sampled point: mass of each (label, prediction), (replicates, k, c, c)."""
+    """For labels that depend on the sampled point: mass of each (label, prediction), (replicates, k, c, c)."""
 
     def reduced(self, weights: Floats | None = None) -> Outcome:
-        """Average; under a prior every pair is multiplied by what its label's class needs."""
+        """Average; under a prior every pair is multiplied by the prior ratio of its label."""
         weights = self.weights if weights is None else weights
         confusions = np.einsum("k,rkyj->ryj", weights, self.replicates)
-        about = self.replicates.mean(axis=0)
+        pairs = self.replicates.mean(axis=0)
         if self.class_prior is not None:
             ratio = prior_ratio(self.class_prior, class_mass(confusions.mean(axis=0)))
             confusions = replicates_with_prior(confusions, self.class_prior)
-            about = about * ratio[:, None]
-            weights = weights * about.sum(axis=(1, 2))
-        total = about.sum(axis=(1, 2))
-        contributions = np.divide(error_mass(about), total, out=np.zeros_like(total), where=total > 0)
+            pairs = pairs * ratio[:, None]
+            weights = weights * pairs.sum(axis=(1, 2))
+        total = pairs.sum(axis=(1, 2))
+        contributions = np.divide(error_mass(pairs), total, out=np.zeros_like(total), where=total > 0)
         return Outcome(error_mass(confusions), confusions, contributions, weights)
 
     def pairs_about(self) -> Floats:
@@ -362,7 +362,7 @@ class PairConfusion(Confusion):
 
 
 def reweighted(weights: Floats, law: Floats, prior: Floats) -> tuple[Floats, Floats]:
-    """Return the mass of each centre and the law of its label where the classes have these probabilities."""
+    """Return the mass of each centre and the law of its label under these class probabilities."""
     weighted = law * weights[:, None]
     weighted *= prior_ratio(prior, weighted.sum(axis=0))
     weights = weighted.sum(axis=1)
@@ -379,7 +379,7 @@ def joint(region_mass: Floats, weights: Floats, label_law: Floats) -> Floats:
     weights : ndarray of shape (k,) or (..., k)
         Mass of each component.
     label_law : ndarray of shape (k, c) or (..., k, c)
-        Law of the label of each component: one-hot where it is known.
+        Law of the label of each component: one-hot if it is known.
 
     Returns
     -------
@@ -404,7 +404,7 @@ def error_mass(confusion: Floats) -> Floats:
     >>> float(error_mass(np.array([[0.45, 0.05], [0.1, 0.4]])).round(6))
     0.15
     """
-    # The sum of what is off the diagonal, not one minus the rest: tiny errors keep their digits.
+    # The sum off the diagonal, not one minus the trace: tiny errors keep their digits.
     off_diagonal = ~np.eye(confusion.shape[-1], dtype=bool)
     return np.asarray(confusion[..., off_diagonal].sum(axis=-1))
 
@@ -422,7 +422,7 @@ def class_errors(confusion: Floats) -> Floats:
 
 
 def expected_cost(confusion: Floats, cost: ArrayLike) -> Floats:
-    """Return the mean of cost[y, j], the cost of saying j when y is true."""
+    """Return the mean of cost[y, j], the cost of predicting j when y is true."""
     c = confusion.shape[-1]
     try:
         matrix = np.asarray(cost, dtype=float)
@@ -437,15 +437,15 @@ def expected_cost(confusion: Floats, cost: ArrayLike) -> Floats:
 
 
 def with_prior(confusion: Floats, prior: Floats) -> Floats:
-    """Return the confusion mass of the same classifier where the classes have these probabilities, draw by draw."""
+    """Return the confusion mass of the same classifier under these class probabilities, draw by draw."""
     return np.asarray(confusion * prior_ratio(prior, class_mass(confusion))[..., None])
 
 
 def replicates_with_prior(confusions: Floats, prior: Floats) -> Floats:
-    r"""Return replicates of a confusion mass, shape (replicates, c, c), as they are under other class probabilities.
+    r"""Return replicates of a confusion mass, shape (replicates, c, c), under other class probabilities.
 
-    Their mean is that of the replicates with its rows rescaled to the prior. Each is moved by what a replicate's own
-    class mass is off (the linear part of the ratio), so that their spread is the standard error of a ratio:
+    Their mean is the mean of the given replicates with rows rescaled to the prior. Each is corrected for the deviation
+    of its class masses (the linear part of the ratio), so that their spread gives the standard error of a ratio:
 
     .. math:: C'_r = \frac{\pi_y}{\bar m_y} \left(C_r - (m_r - \bar m) \frac{\bar C}{\bar m}\right)
     """
@@ -457,17 +457,15 @@ def replicates_with_prior(confusions: Floats, prior: Floats) -> Floats:
 
 
 def prior_ratio(prior: Floats, class_masses: Floats) -> Floats:
-    """Return by how much the mass of each class must be multiplied to give the prior, shape (..., c)."""
+    """Return the factor on the mass of each class that gives the prior, shape (..., c)."""
     if ((class_masses <= 0) & (prior > 0)).any():
-        raise ValueError(
-            "class_prior must be 0 for a class without mass; no data tell of the classifier's errors there."
-        )
-    wanted = np.broadcast_to(prior, class_masses.shape)
-    return np.divide(wanted, class_masses, out=np.zeros_like(class_masses), where=class_masses > 0)
+        raise ValueError("class_prior must be 0 for a class without mass; no data show the classifier's errors there.")
+    target = np.broadcast_to(prior, class_masses.shape)
+    return np.divide(target, class_masses, out=np.zeros_like(class_masses), where=class_masses > 0)
 
 
 def standard_error(replicates: Floats) -> float:
-    """Return the standard error of the mean of independent replicates; 0 where there is one, the exact value."""
+    """Return the standard error of the mean of independent replicates; 0 for a single one, the exact value."""
     if len(replicates) == 1:
         return 0.0
     return float(replicates.std(ddof=1) / np.sqrt(len(replicates)))

@@ -1,4 +1,4 @@
-"""Posterior draws of masses that were each estimated twice: the noise of the estimates is taken out of their spread."""
+"""Posterior draws of masses that were each estimated twice: the noise of the estimates is removed from their spread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayes_gresub.laws.sampling import Sampler
 
 @dataclass(frozen=True, eq=False)
 class ConfusionDraws:
-    """Joint confusion masses of posterior draws: (1, draws, c, c) where exact, else two estimates of each draw."""
+    """Joint confusion masses of posterior draws: (1, draws, c, c) if exact, else two estimates of each draw."""
 
     halves: Floats
     method: str
@@ -26,7 +26,7 @@ class ConfusionDraws:
 def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints | None = None) -> ConfusionDraws:
     """Return the joint confusion mass of every draw of a posterior over laws, exact or twice with independent noise.
 
-    In the second half draws take their points in another order. In the same order their noise would hang together:
+    In the second half, draws get their points in another order. In the same order their noise would be correlated:
     neighbouring stretches of a Sobol' sequence are shifts of each other, by the same bits in every scramble.
     """
     law = law.over(len(regions.classes))
@@ -36,9 +36,9 @@ def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels:
     has_own_components = len(components) == draws * k
 
     def half(number: int, order: Ints | None) -> RegionMass:
-        own_points = replace(sampler, seed=child(sampler.seed, HALF, number))
-        taken = components if order is None else components.take(order)
-        return region_mass(taken, regions, own_points, center_labels=center_labels)
+        half_sampler = replace(sampler, seed=child(sampler.seed, HALF, number))
+        ordered = components if order is None else components.take(order)
+        return region_mass(ordered, regions, half_sampler, center_labels=center_labels)
 
     first = half(0, None)
     values, n_predicted = first.values[0], first.n_predicted
@@ -46,9 +46,9 @@ def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels:
         rng = np.random.default_rng(child(sampler.seed, HALF))
         order = (np.arange(k)[:, None] * draws + rng.permutation(draws)).ravel()
         second = half(1, order)
-        again = np.empty_like(values)
-        again[:, order] = second.values[0]
-        values, n_predicted = np.concatenate([values, again]), n_predicted + second.n_predicted
+        second_values = np.empty_like(values)
+        second_values[:, order] = second.values[0]
+        values, n_predicted = np.concatenate([values, second_values]), n_predicted + second.n_predicted
     values = values.reshape(len(values), k, draws, -1).swapaxes(1, 2) if has_own_components else values[:, None]
     halves = joint(values, law.weights, law.labels)
     if law.class_prior is not None:
@@ -57,18 +57,19 @@ def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels:
 
 
 def denoised(halves: Floats) -> Floats:
-    r"""Return draws of the masses of regions whose spread is that of the masses, not of their estimates.
+    r"""Return draws of region masses whose spread excludes the noise of their estimates.
 
     For each draw s there are two estimates a_s and b_s with independent noise. Their mean is the draw, but the
-    variance of the means over draws holds the noise too, while Cov(a, b) does not. So the class errors
+    variance of the means over draws includes the noise, while Cov(a, b) does not. So the class errors
     :math:`e_s = (a_s + b_s)/2` are moved towards their mean, :math:`\bar e + M (e_s - \bar e)`, by the symmetric matrix
     M that turns their covariance V into the covariance U between the halves,
 
     .. math:: M = U^{1/2} (U^{1/2} V U^{1/2})^{-1/2} U^{1/2}
 
     which for one class is :math:`\sqrt{\mathrm{Cov}(a, b) / \mathrm{Var}((a+b)/2)}`. Within a row the masses of
-    the wrong regions are moved likewise, each by its own factor, and what is left to the class error is shared out in
-    proportion to their means. So every class error, and every weighted sum of them, has the right variance.
+    the wrong regions are moved in the same way, each by its own factor, and the difference to the class error is
+    distributed in proportion to their means. So every class error, and every weighted sum of class errors, has the
+    right variance.
 
     Parameters
     ----------
@@ -92,15 +93,15 @@ def denoised(halves: Floats) -> Floats:
 
     average = draws.mean(axis=0)
     factor = _factors(halves, draws)
-    own = average + factor * (draws - average)
-    wrong = own.copy()
+    masses = average + factor * (draws - average)
+    wrong = masses.copy()
     wrong[:, classes, classes] = 0.0
     share = average.copy()
     share[classes, classes] = 0.0
     total = share.sum(axis=1, keepdims=True)
     share = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
-    missing = mean + moved - wrong.sum(axis=2)
-    wrong += missing[:, :, None] * share
+    difference = mean + moved - wrong.sum(axis=2)
+    wrong += difference[:, :, None] * share
     np.clip(wrong, 0.0, 1.0, out=wrong)
     sums = wrong.sum(axis=2, keepdims=True)
     wrong /= np.maximum(sums, 1.0)
@@ -109,7 +110,7 @@ def denoised(halves: Floats) -> Floats:
 
 
 def denoised_numbers(halves: Floats) -> Floats:
-    """Return draws of one number that was estimated twice, shape (2, draws), moved about their mean likewise."""
+    """Return draws of one number, estimated twice in `halves` (2, draws), moved towards their mean in the same way."""
     draws = halves.mean(axis=0)
     return np.asarray(draws.mean() + _factors(halves, draws) * (draws - draws.mean()))
 
@@ -127,9 +128,9 @@ def _factors(halves: Floats, draws: Floats) -> Floats:
     return np.sqrt(np.clip(ratio, 0.0, 1.0))
 
 
-def _transport(covariance: Floats, wanted: Floats) -> Floats:
-    """Return the symmetric matrix M with M V M = U, for covariances V and U; what U lacks is moved to the mean."""
-    values, vectors = np.linalg.eigh(wanted)
+def _transport(covariance: Floats, target: Floats) -> Floats:
+    """Return the symmetric matrix M with M V M = U for covariances V and U, 0 along axes where U has no variance."""
+    values, vectors = np.linalg.eigh(target)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     inner, axes = np.linalg.eigh(root @ covariance @ root)
     least = 1e-12 * max(float(inner.max(initial=0.0)), np.finfo(float).tiny)

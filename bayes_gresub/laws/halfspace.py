@@ -50,13 +50,13 @@ class HalfSpace:
         .. math:: \mu_i(a'x + b > 0) = F\left(\frac{a'X_i + b}{\kappa |T_i'a|}\right)
 
         For normal components with covariance K this is Phi((a'X + b) / sqrt(a'Ka)); the error mass at (X, Y) is thus
-        Phi((-1)^Y (a'X + b) / sqrt(a'Ka)). The paper prints (-1)^(1-Y), which gives one minus it.
+        Phi((-1)^Y (a'X + b) / sqrt(a'Ka)). The paper prints (-1)^(1-Y), which gives one minus this.
 
         Returns
         -------
         ExactMass
-            Values of shape (len(scales), k, 2). Components with no spread across the boundary go by the sign of
-            a'X + b.
+            Values of shape (len(scales), k, 2). Components without spread across the boundary are decided by the sign
+            of a'X + b.
 
         Examples
         --------
@@ -67,11 +67,11 @@ class HalfSpace:
         """
         score = self.scores(components.centers)
         along = components.in_standard_space(self.normal)
-        # Relative to the largest coordinate: squares of very large or small numbers leave the range of floats.
+        # Relative to the largest coordinate: squares of very large or small numbers overflow or underflow.
         size = np.maximum(np.abs(along).max(axis=1), np.finfo(float).tiny)
         deviation = size * np.sqrt(np.einsum("gp,gp->g", along / size[:, None], along / size[:, None]))
         across = np.multiply.outer(np.asarray(scales, dtype=float), deviation[components.group])
-        # Rounding of the centre's own score is no distance to the boundary.
+        # A rounding error in the score of the centre is not a distance to the boundary.
         flat = across == 0
         with np.errstate(over="ignore"):
             ratio = np.divide(score, across, out=np.zeros_like(across), where=~flat)

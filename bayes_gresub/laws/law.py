@@ -1,4 +1,4 @@
-"""Law: the first formula of the package as an object. What it gives to decision regions, integral.py says."""
+"""Law: the first formula of the package as an object. confusion.py computes the mass it gives to decision regions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LabelPosterior = Callable[[Floats, Ints], Floats]
 """Maps points (m, d), and the component that each was drawn from, to the laws of their labels, (m, c)."""
 
 Loss = Callable[[Floats, int], Floats]
-"""Maps points (m, d) and the code of their label to one number for each."""
+"""Maps points (m, d) and the code of their label to one number per point."""
 
 _DRAWS_AT_ONCE = 100_000
 
@@ -30,12 +30,12 @@ class Law:
     Attributes
     ----------
     components : Components
-        The laws :math:`\mu_i` on x; point masses where nothing is smoothed.
+        The laws :math:`\mu_i` on x; point masses if nothing is smoothed.
     weights : ndarray of shape (k,), or (draws, k) for a posterior over laws
-        The masses :math:`w_i`, with sum 1. Every posterior draw has components of its own where there are draws times k
-        of them, those of component i of all draws standing together; else all draws share them.
+        The masses :math:`w_i`, with sum 1. If there are draws times k components, every posterior draw has its own, and
+        component i of all draws is stored contiguously; otherwise all draws share the components.
     labels : ndarray of shape (k, c) or (draws, k, c), or a function
-        The laws :math:`\eta_i` of the label: of each component, or at each point of it.
+        The laws :math:`\eta_i` of the label: one per component, or one per point.
     class_prior : ndarray of shape (c,), optional
         Class probabilities that the law is rescaled to: :math:`\nu(dx, y)\,\pi_y / \nu(y)`.
 
@@ -58,43 +58,43 @@ class Law:
         return self.labels(points, owners) if callable(self.labels) else self.labels[owners]
 
     def over(self, n_classes: int) -> Law:
-        """Return the law over more classes, of which the last have no mass."""
+        """Return the law over more classes; the added ones have no mass."""
         inner = self.labels
-        prior = None if self.class_prior is None else _padded(self.class_prior, n_classes)
+        prior = None if self.class_prior is None else _pad(self.class_prior, n_classes)
         if not callable(inner):
-            return replace(self, labels=_padded(inner, n_classes), class_prior=prior)
-        return replace(self, labels=lambda points, owners: _padded(inner(points, owners), n_classes), class_prior=prior)
+            return replace(self, labels=_pad(inner, n_classes), class_prior=prior)
+        return replace(self, labels=lambda points, owners: _pad(inner(points, owners), n_classes), class_prior=prior)
 
     def sample(self, n: int, rng: np.random.Generator, sampler: Sampler) -> tuple[Floats, Ints]:
         """Draw n independent pairs: points (n, d) and codes of their labels (n,)."""
         ratio = None if self.class_prior is None else self._class_ratio(sampler, self.class_prior)
-        most = 1.0 if ratio is None else float(ratio.max())
+        largest = 1.0 if ratio is None else float(ratio.max())
         drawn: list[tuple[Floats, Ints]] = []
         missing = n
         while missing > 0:
-            # Other class probabilities than the law's own: one draw in `most` is kept, by the ratio of its class.
-            size = int(min(np.ceil(missing * most), max(missing, _DRAWS_AT_ONCE)))
+            # Rejection sampling under a class prior: about one draw in `largest` is kept, by the ratio of its class.
+            size = int(min(np.ceil(missing * largest), max(missing, _DRAWS_AT_ONCE)))
             owners = rng.choice(len(self.weights), size=size, p=self.weights)
             points = self.components.draw(owners, rng)
             edges = np.cumsum(self.labels_at(points, owners), axis=1)[:, :-1]
             codes = (rng.random((size, 1)) > edges).sum(axis=1)
-            kept = np.arange(size) if ratio is None else np.flatnonzero(rng.random(size) * most <= ratio[codes])
+            kept = np.arange(size) if ratio is None else np.flatnonzero(rng.random(size) * largest <= ratio[codes])
             kept = kept[:missing]
             drawn.append((points[kept], codes[kept]))
             missing -= len(kept)
         return np.concatenate([points for points, _ in drawn]), np.concatenate([codes for _, codes in drawn])
 
     def expectation(self, loss: Loss, sampler: Sampler) -> Floats:
-        """Return the mean of a loss under the law, once per replicate; one replicate where it is a finite sum."""
+        """Return the mean of a loss under the law, once per replicate; one replicate if it is a finite sum."""
         return _total(*self._class_means(loss, sampler, self.class_prior), self.class_prior)
 
     def _class_ratio(self, sampler: Sampler, prior: Floats) -> Floats:
-        """Return by how much the mass of each class must be multiplied to give the class prior."""
+        """Return the factor on the mass of each class that gives the class prior."""
         _, masses = self._class_means(lambda points, code: np.zeros(len(points)), sampler, None)
         return prior_ratio(prior, masses.mean(axis=0))
 
     def _class_means(self, loss: Loss, sampler: Sampler, prior: Floats | None) -> tuple[Floats, Floats]:
-        """Return per replicate and class the integral of the loss, and the mass, both of shape (replicates, c)."""
+        """Return the integral of the loss and the mass per replicate and class, both of shape (replicates, c)."""
 
         def loss_and_mass(points: Floats, owners: Ints) -> Floats:
             labels = self.labels_at(points, owners)
@@ -118,16 +118,16 @@ class Law:
 
 
 def _total(losses: Floats, masses: Floats, prior: Floats | None) -> Floats:
-    """Return the mean loss per replicate, from the classes' shares of it and their masses, (replicates, c) both."""
+    """Return the mean loss per replicate from the loss and mass of each class, both of shape (replicates, c)."""
     if prior is None:
         return np.asarray(losses.sum(axis=1))
-    # The losses of a class as a row of two, so that they are rescaled like a confusion mass.
+    # The loss of a class and its remaining mass form a row, which is rescaled like one of a confusion mass.
     rows = np.stack([losses, masses - losses], axis=2)
     return np.asarray(replicates_with_prior(rows, prior)[..., 0].sum(axis=1))
 
 
-def _padded(values: Floats, n_classes: int) -> Floats:
-    """Return values with a last axis of classes, 0 for those that are added."""
+def _pad(values: Floats, n_classes: int) -> Floats:
+    """Return values whose last axis is padded with zeros to `n_classes`."""
     missing = n_classes - values.shape[-1]
     if missing == 0:
         return values

@@ -1,4 +1,4 @@
-"""Randomised quasi-Monte-Carlo means under components. What is averaged is the caller's business."""
+"""Randomised quasi-Monte-Carlo means under components. The caller supplies the function to average."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ REPLICATES = 8
 """Independent scrambles of the Sobol' sequence; their spread gives the standard error."""
 
 MAX_REPLICATES = 64
-"""Replicates kept apart; scrambles beyond that are averaged into them."""
+"""Replicates kept separately; further scrambles are averaged into them."""
 
 MAX_SCRAMBLES = 4096
-"""Where adding scrambles for the sake of `tol` stops."""
+"""Largest number of scrambles that are run to reach `tol`."""
 
 MAX_SOBOL_DIMENSION = 200
-"""Above it independent draws do as well as Sobol' points and cost less."""
+"""Above it independent draws are as accurate as Sobol' points, and cheaper."""
 
 CHUNK_ELEMENTS = 2**20
-"""Numbers in one batch of points, so that memory does not grow with n (8 MiB a copy)."""
+"""Numbers in one batch of points, so that memory does not grow with n (8 MiB per copy)."""
 
 _CHUNK_INDEPENDENT = 2**18
-"""The same where points are independent: they are cheap to draw, if they stay in the cache."""
+"""The same for independent points, which are cheap to draw if they stay in the cache."""
 
 _STRETCH = 64
-"""Logarithm of the length of a component's stretch of the random stream, far more than it uses."""
+"""Base-2 logarithm of the length of a component's stretch of the random stream, far more than it uses."""
 
 PointFunction = Callable[[Floats, Ints], Floats]
 """Maps points (m, d) and the index of the component each was drawn from, (m,), to values (m, q)."""
 
 
 def block_size(n_points: int, replicates: int = REPLICATES, sobol: bool = True) -> int:
-    """Return the points a component gets from each replicate: n_points / replicates, rounded up.
+    """Return the number of points per component and replicate: n_points / replicates, rounded up.
 
-    Those of a Sobol' sequence are a power of two.
+    For a Sobol' sequence it is a power of two.
     """
     if not sobol:
         return -(-n_points // replicates)
@@ -51,7 +51,7 @@ def block_size(n_points: int, replicates: int = REPLICATES, sobol: bool = True) 
 
 
 def sampling_method(components: Components) -> str:
-    """Return in words what points are used for these components."""
+    """Return in words how these components are sampled."""
     points = "scrambled Sobol' points" if _has_sobol(components) else "independent random points"
     return points if components.bounds is None else f"{points}, clipped to the bounds"
 
@@ -62,7 +62,7 @@ def _has_sobol(components: Components) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """Means per scale, replicate and component, shape (scales, replicates, k, q), and the points behind them."""
+    """Means per scale, replicate and component, shape (scales, replicates, k, q), and the number of points used."""
 
     means: Floats
     n_points: int
@@ -75,17 +75,17 @@ class Sampler:
     Attributes
     ----------
     seed : SeedSequence
-        Scramble r depends on this and r alone.
+        Scramble r depends only on the seed and r.
     n_points : int
         Points per component, in `replicates` scrambles.
     tol : float, optional
         Add scrambles until the standard error is at most this.
     n_jobs : int, optional
-        Threads; the numbers do not depend on it.
+        Threads; the results do not depend on it.
     replicates : int
-        Scrambles to begin with.
+        Initial number of scrambles.
     arrange : bool, default True
-        Whether to order the components; False where similar ones stand next to each other already.
+        Whether to order the components; False if similar ones are already adjacent.
     """
 
     seed: np.random.SeedSequence
@@ -109,9 +109,9 @@ class Sampler:
         .. math:: \frac1b \sum_{m=1}^{b} f(c_i + \kappa T_i z_{r, ib+m}),
 
         where z_r is one long Sobol' sequence (random linear matrix scramble and digital shift) that is dealt to the
-        components in blocks. Each scramble is unbiased and they are independent, so a standard error comes from
-        their spread. Similar components get neighbouring blocks, so that together they are spread evenly too. In more
-        than 200 dimensions the points are independent, in pairs of opposite ones.
+        components in blocks. Each scramble is unbiased and scrambles are independent, so their spread gives a
+        standard error. Similar components get neighbouring blocks, so that their points together are spread evenly too.
+        In more than 200 dimensions the points are independent antithetic pairs.
 
         Parameters
         ----------
@@ -121,21 +121,21 @@ class Sampler:
         scales : sequence of float
             Factors kappa on the components' spread; all use the same standard draws.
         spread : callable, optional
-            Maps the means so far to a standard error, which `tol` is compared with.
+            Maps the means so far to a standard error, which is compared with `tol`.
 
         Returns
         -------
         Sampled
-            A replicate is one scramble, or where `tol` wants many, the mean of as many of them as of any other.
+            A replicate is one scramble, or if `tol` requires many, the mean of equally many scrambles.
         """
         sobol = _has_sobol(components)
-        order, leading = _arrangement(components) if self.arrange and sobol else (np.arange(len(components)), None)
+        order, leading = _arrange(components) if self.arrange and sobol else (np.arange(len(components)), None)
         ordered = components.take(order)
         block = block_size(self.n_points, self.replicates, sobol)
 
         def run(first: int, last: int) -> Floats:
             scrambles_to_run = range(first, last)
-            values = _replicates(
+            values = _run_replicates(
                 ordered, order, leading, function, scrambles_to_run, block, self.seed, scales, self.n_jobs
             )
             result = np.empty_like(values)
@@ -156,19 +156,19 @@ class Sampler:
             if kept < MAX_REPLICATES:
                 means = np.concatenate([means, run(done, 2 * done)], axis=1)
             else:
-                # As many scrambles again, added to the replicates there are: memory stays where it is.
-                more = sum(run(begin, begin + kept) for begin in range(done, 2 * done, kept))
-                means = 0.5 * (means + more * (kept / done))
+                # The number of scrambles doubles; new ones are averaged into the replicates, so memory does not grow.
+                added = sum(run(begin, begin + kept) for begin in range(done, 2 * done, kept))
+                means = 0.5 * (means + added * (kept / done))
             done *= 2
         return Sampled(means, len(scales) * done * len(components) * block)
 
 
-def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
-    """Return the order in which components get their blocks, and per group the direction that leads.
+def _arrange(components: Components) -> tuple[Ints, Floats | None]:
+    """Return the order in which components get their blocks, and the leading direction of each group.
 
-    Components are ordered by group, then along the line from the centre of all to the group's centre, and that line
-    is made the first coordinate of the standard draws: classes differ most along it, and Sobol' points are most even in
-    single coordinates. Neither changes the law of any component's points.
+    Components are ordered by group, then along the line from the overall centre to the group's centre, and that line
+    becomes the first coordinate of the standard draws: classes differ most along it, and Sobol' points are most even in
+    single coordinates. Neither step changes the law of any component's points.
     """
     group = components.group
     n_groups = len(components.spread)
@@ -176,7 +176,7 @@ def _arrangement(components: Components) -> tuple[Ints, Floats | None]:
     if n_groups * 2 > len(components):
         return np.arange(len(components)), None
     deviations = components.feature_deviations()[counts > 0].mean(axis=0)
-    # Distances count in units of the spread, so that nothing here depends on the units of the features.
+    # Distances are in units of the spread, so that the order does not depend on the units of the features.
     per_unit = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
     middle = components.centers.mean(axis=0)
     position = np.empty(len(components))
@@ -202,7 +202,7 @@ def _lead(z: Floats, leading: Floats) -> Floats:
     return z - 2.0 * (z @ mirror[:, :, None]) * mirror[:, None, :]
 
 
-def _replicates(
+def _run_replicates(
     components: Components,
     owner: Ints,
     leading: Floats | None,
@@ -221,30 +221,30 @@ def _replicates(
         width = max(width, dim * components.centers.shape[1] // block)
     sobol = _has_sobol(components)
     per_batch = max(1, (CHUNK_ELEMENTS if sobol else _CHUNK_INDEPENDENT) // (block * width))
-    together = max(1, min(len(replicates), per_batch // k))
+    per_group = max(1, min(len(replicates), per_batch // k))
     step = min(k, per_batch)
 
-    def batch(some: Sequence[int], begin: int) -> Floats:
+    def batch(numbers: Sequence[int], begin: int) -> Floats:
         end = min(begin + step, k)
         part = components.take(slice(begin, end))
-        seeds = [child(seed, POINTS, r) for r in some]
+        seeds = [child(seed, POINTS, r) for r in numbers]
         if sobol:
             u = scrambles(size, begin * block, end * block, seeds)
-            z = part.law.from_uniforms(u.reshape(len(some), end - begin, block, size), dim)
+            z = part.law.from_uniforms(u.reshape(len(numbers), end - begin, block, size), dim)
         else:
-            z = _independent(components, range(begin, end), block, seeds)
+            z = _draw_independent(components, range(begin, end), block, seeds)
         if leading is not None:
             z = _lead(z, leading[part.group])
-        owners = np.tile(np.repeat(owner[begin:end], block), len(some))
+        owners = np.tile(np.repeat(owner[begin:end], block), len(numbers))
         means = []
         for scale in scales:
             points = part.place(z, scale).reshape(len(owners), -1)
             values = function(points, owners)
-            means.append(values.reshape(len(some), end - begin, block, -1).mean(axis=2))
+            means.append(values.reshape(len(numbers), end - begin, block, -1).mean(axis=2))
         return np.stack(means)
 
-    groups = [replicates[i : i + together] for i in range(0, len(replicates), together)]
-    tasks = [(some, begin) for some in groups for begin in range(0, k, step)]
+    groups = [replicates[i : i + per_group] for i in range(0, len(replicates), per_group)]
+    tasks = [(group, begin) for group in groups for begin in range(0, k, step)]
     if n_jobs in (None, 1) or len(tasks) == 1:
         results = [batch(*task) for task in tasks]
     else:
@@ -254,19 +254,21 @@ def _replicates(
     return np.concatenate(by_group, axis=1)
 
 
-def _independent(components: Components, numbers: range, block: int, seeds: Sequence[np.random.SeedSequence]) -> Floats:
+def _draw_independent(
+    components: Components, numbers: range, block: int, seeds: Sequence[np.random.SeedSequence]
+) -> Floats:
     """Return standard draws for the components with these numbers, shape (seeds, k, block, dim).
 
-    Each component has a stretch of its own in the stream of each seed, so that its draws depend on no other's. Standard
-    laws are symmetric: half of the draws are the others' opposites, which have the same law and cost nothing.
+    Each component has its own stretch of the stream of each seed, so that its draws do not depend on other components.
+    Standard laws are symmetric: half of the draws are the negatives of the others, at no cost.
     """
     z = np.empty((len(seeds), len(numbers), block, components.dim))
     laws = [components.law.take(slice(number, number + 1)) for number in numbers]
     half = -(-block // 2)
-    for seed, some in zip(seeds, z, strict=True):
-        for number, law, place in zip(numbers, laws, some, strict=True):
+    for seed, draws in zip(seeds, z, strict=True):
+        for number, law, component_draws in zip(numbers, laws, draws, strict=True):
             stream = np.random.PCG64(seed)
             stream.advance(number << _STRETCH)
-            law.fill(place[:half], np.random.Generator(stream))
+            law.fill(component_draws[:half], np.random.Generator(stream))
     np.negative(z[:, :, : block - half], out=z[:, :, half:])
     return z

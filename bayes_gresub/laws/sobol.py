@@ -1,4 +1,4 @@
-"""Scrambled Sobol' sequences, any stretch of them, many scrambles at once. Where the points go, sampling.py decides."""
+"""Scrambled Sobol' sequences: any stretch, many scrambles at once. sampling.py assigns the points to components."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def scrambles(dim: int, start: int, stop: int, seeds: Sequence[np.random.SeedSeq
     """Return points start..stop of one scrambled Sobol' sequence per seed, shape (seeds, stop - start, dim).
 
     The sequence is scrambled as Matousek (1998) proposed: the digits of every coordinate are multiplied by a random
-    lower triangular binary matrix and shifted. Any stretch can be made without what comes before it. All points lie in
-    the open unit cube.
+    lower triangular binary matrix and shifted. Any stretch can be computed without the points before it. All
+    points lie in the open unit cube.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.laws.components import Components, Normal
 
 MAX_EVALUATIONS = 20_000_000
-"""Components times splits up to which the recursion is run; beyond it sampling is quicker."""
+"""Components times splits up to which the recursion is run; beyond it sampling is faster."""
 
 _CHUNK_ELEMENTS = 2**21
 
@@ -29,15 +29,15 @@ class AxisTree(Protocol):
 
     @property
     def cutoff(self) -> Floats:
-        """Return where each node splits."""
+        """Return the value at which each node splits."""
 
     @property
     def left(self) -> Ints:
-        """Return the node to the left of each."""
+        """Return the left child of each node."""
 
     @property
     def right(self) -> Ints:
-        """Return the node to the right of each."""
+        """Return the right child of each node."""
 
     @property
     def leaf_class(self) -> Ints:
@@ -49,16 +49,16 @@ class AxisTree(Protocol):
 
 
 def recursion_applies(components: Components, n_splits: int) -> bool:
-    """Return whether the recursion may apply to components, and would be quicker than sampling them."""
+    """Return whether the recursion may apply to components, and would be faster than sampling them."""
     if not isinstance(components.law, Normal) or len(components) * n_splits > MAX_EVALUATIONS:
         return False
     # Checking a matrix per component would cost more than it could save.
-    matrix_each = components.spread.ndim == 3 and len(components.spread) == len(components) > 1
-    return not matrix_each
+    has_matrix_each = components.spread.ndim == 3 and len(components.spread) == len(components) > 1
+    return not has_matrix_each
 
 
 def with_independent_coordinates(components: Components) -> Components | None:
-    """Return normal components with a deviation per coordinate; None where their coordinates are correlated."""
+    """Return normal components with a deviation per coordinate, or None if their coordinates are correlated."""
     if components.spread.ndim < 3:
         return components
     covariance = components.covariance_shape()
@@ -77,7 +77,7 @@ def tree_mass(components: Components, tree: AxisTree, scales: Sequence[float], n
 
     .. math:: P(\text{left}) = P(\text{node}) \frac{\Phi((t - X_{if})/\sigma_f) - \Phi(l)}{\Phi(u) - \Phi(l)}
 
-    so that each inner node costs one normal distribution function per component.
+    so each inner node costs one normal distribution function per component.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _descend(components: Components, tree: AxisTree, scale: float, out: Floats) 
     below = np.empty((len(tree.feature), len(components)))
     below[splits] = _probability_below(components, tree, splits, scale)
     whole = np.ones(len(components))
-    # Per node: its mass, and per feature met above it the distribution function at the box's two sides.
+    # Per node: its mass, and for each feature split above it the distribution function at both sides of the box.
     stack: list[tuple[int, Floats, dict[int, tuple[Floats, Floats]]]] = [(0, whole, {})]
     while stack:
         node, inside, box = stack.pop()
@@ -119,7 +119,7 @@ def _descend(components: Components, tree: AxisTree, scale: float, out: Floats) 
 
 
 def _probability_below(components: Components, tree: AxisTree, splits: np.ndarray, scale: float) -> Floats:
-    """Return P(x_f <= cutoff) for each split and component; coordinates without spread are compared."""
+    """Return P(x_f <= cutoff) for each split and component; coordinates without spread are compared with it."""
     deviation = scale * components.feature_deviations()[:, tree.feature[splits]][components.group].T
     gap = tree.cutoff[splits][:, None] - components.centers[:, tree.feature[splits]].T
     ratio = np.divide(gap, deviation, out=np.where(gap >= 0, np.inf, -np.inf), where=deviation > 0)

@@ -1,4 +1,4 @@
-"""Measures: laws on (x, y) learned from a sample, and the error they give to a classifier."""
+"""Measures: laws on (x, y) learned from a sample, and the error of a classifier under them."""
 
 from bayes_gresub.measures.bayesian import Bayesian
 from bayes_gresub.measures.bolstered import Bolstered

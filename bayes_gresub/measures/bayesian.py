@@ -1,4 +1,4 @@
-"""The Bayesian measure: posterior draws of the class densities, and so the posterior of any classifier's error."""
+"""The Bayesian measure: posterior draws of the class densities, hence the posterior of any classifier's error."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from bayes_gresub.regions.region import Region, decision_region
 
 _REPLICATES = 8
 _NO_CENTERS = (
-    "a Bayesian measure is a law of its own and cannot be centred at points; got X, y or sample_weight. Fit it to "
-    "these points, or use TestSet for points that the classifier did not see."
+    "a Bayesian measure cannot be centred at points; got X, y or sample_weight. Fit it to these "
+    "points, or use TestSet for points that the classifier did not see."
 )
 _TUNE = {"nuts": 1000, "gibbs": 200, "conjugate": 0}
 
@@ -55,9 +55,9 @@ class Bayesian(Measure):
               \hat\varepsilon = E[\varepsilon \mid S_n] \approx \frac1S \sum_s \varepsilon_s
 
     The estimate is the posterior mean, which minimises the mean-square error given the sample, if the model and its
-    prior hold: `check` tells of signs that they do not. The mass of the error region is exact for binary linear
+    prior hold: `check` looks for signs that they do not. The mass of the error region is exact for binary linear
     boundaries and trees (the latter for diagonal covariances), else estimated with two halves of Sobol' points for
-    every draw. It does not see choices made before X was handed over, such as selected features.
+    every draw. Choices made before X was given, such as selected features, are not accounted for.
 
     ================  =====================  ===============================================
     model             prior                  samplers, the default first
@@ -81,13 +81,13 @@ class Bayesian(Measure):
     draws, chains : int, default 1000 and 4
         Draws per chain, and chains.
     tune : int, optional
-        Draws thrown away at the start of each chain: 1000 for NUTS, 200 for Gibbs by default.
+        Draws discarded at the start of each chain: 1000 for NUTS, 200 for Gibbs by default.
     backend : "nutpie" or "pymc", optional
-        What runs NUTS; by default nutpie if it is installed. Other samplers do not use it.
+        The package that runs NUTS; nutpie by default if it is installed. Other samplers do not use it.
     n_points : int, default 64
-        Points per class and draw where the mass is sampled.
+        Points per class and draw if the mass is sampled.
     class_concentration : float or array-like of shape (c,), default 1.0
-        Of the Dirichlet prior of the class probabilities.
+        Concentration of the Dirichlet prior on the class probabilities.
     sampling : "mixture" or "separate"
         With "separate" class probabilities are not learned, and an overall error needs `class_prior`.
     class_prior : dict or sequence, optional
@@ -95,7 +95,7 @@ class Bayesian(Measure):
     n_jobs : int, optional
         Threads for the integration.
     progress : bool, optional
-        Whether the sampler shows a progress bar; by default not.
+        Whether the sampler shows a progress bar; off by default.
     random_state : int, SeedSequence or None
 
     Attributes
@@ -124,7 +124,7 @@ class Bayesian(Measure):
 
     has_draws = True
     is_centred = False
-    # The law is smooth in x, so points that it is asked about are not those of the sample.
+    # The law is smooth in x, so its mass lies away from the points of the sample.
     moves_points = True
 
     def __init__(
@@ -159,7 +159,7 @@ class Bayesian(Measure):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Sample the posterior; sampling problems warn. `sample_weight` is refused: a likelihood counts points."""
+        """Sample the posterior; warn of sampling problems. `sample_weight` is refused: a likelihood counts points."""
         if sample_weight is not None:
             raise ValueError(
                 "a Bayesian measure takes no sample_weight: its likelihood counts points. Give class_prior for other "
@@ -172,16 +172,16 @@ class Bayesian(Measure):
     def fit_many(
         self, samples: Sequence[tuple[ArrayLike, ArrayLike]], random_states: Sequence[Seed] | None = None
     ) -> list[Self]:
-        """Return a fitted copy for each of several samples; the numbers are those of fitting them one by one.
+        """Return a fitted copy for each of several samples; the results are those of fitting them one by one.
 
-        Gibbs chains of all samples run side by side, several times quicker than one after the other; memory grows with
-        the number of samples. All must have as many features and classes.
+        Gibbs chains of all samples run side by side, several times faster than one after another; memory grows with
+        the number of samples. All must have the same numbers of features and classes.
 
         Parameters
         ----------
         samples : sequence of pairs (X, y)
         random_states : sequence of int or SeedSequence, optional
-            One per sample; by default each has the measure's own.
+            One per sample; the measure's own by default.
 
         Examples
         --------
@@ -195,35 +195,35 @@ class Bayesian(Measure):
         """
         states = [self.random_state] * len(samples) if random_states is None else list(random_states)
         if len(states) != len(samples):
-            raise ValueError(f"random_states must have one for each of {len(samples)} samples; got {len(states)}.")
+            raise ValueError(f"random_states must have one entry per sample, {len(samples)}; got {len(states)}.")
         if not samples:
             return []
         copies: list[Self] = [clone(self).set_params(random_state=state) for state in states]
-        read = []
+        read_samples = []
         for (X, y), copy in zip(samples, copies, strict=True):
             copy._check_parameters()
-            read.append(read_sample(X, y))
+            read_samples.append(read_sample(X, y))
             if copy.class_prior is not None:
-                read_class_prior(copy.class_prior, read[-1].classes)
-        shapes = {(sample.features.shape[1], len(sample.classes)) for sample in read}
+                read_class_prior(copy.class_prior, read_samples[-1].classes)
+        shapes = {(sample.features.shape[1], len(sample.classes)) for sample in read_samples}
         if len(shapes) != 1:
             raise ValueError(
-                f"samples must have as many features and classes each; got (features, classes) {sorted(shapes)}."
+                f"samples must have the same numbers of features and classes; got (features, classes) {sorted(shapes)}."
             )
-        for copy, sample in zip(copies, read, strict=True):
+        for copy, sample in zip(copies, read_samples, strict=True):
             copy.sampler_ = copy._choose_sampler()
             copy._check_sample(sample)
         seeds = [seed_sequence(state) for state in states]
         children = [child(seed, POSTERIOR) for seed in seeds]
-        found = copies[0]._model().learn_many(read, copies[0].sampler_, copies[0]._settings(), children)
-        for copy, sample, posterior, seed in zip(copies, read, found, seeds, strict=True):
+        posteriors = copies[0]._model().learn_many(read_samples, copies[0].sampler_, copies[0]._settings(), children)
+        for copy, sample, posterior, seed in zip(copies, read_samples, posteriors, seeds, strict=True):
             copy._keep(sample, posterior, seed)
             copy._remember(sample)
             copy._warn()
         return copies
 
     def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
-        """Return all posterior draws as one law, with weights of shape (draws, k); it is centred at no points."""
+        """Return all posterior draws as one law, with weights of shape (draws, k); it is not centred at points."""
         if at is not None and at is not self.training_sample:
             raise ValueError(_NO_CENTERS)
         classes = self._fitted()
@@ -243,13 +243,13 @@ class Bayesian(Measure):
         sample_weight: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> ErrorEstimate:
-        """Return the posterior of the error of a trained classifier; nothing is sampled anew.
+        """Return the posterior of the error of a trained classifier; the parameters are not sampled again.
 
         Parameters
         ----------
         classifier : fitted object with `predict`
         X, y, sample_weight : None
-            A posterior is centred at no points.
+            A posterior cannot be centred at points.
         random_state : int, SeedSequence, Generator or None
             For the points of the integration; overrides the measure's own.
         """
@@ -268,13 +268,13 @@ class Bayesian(Measure):
         chains = fitted.draws.shape
         mean = confusions.mean(axis=0)[None] if moments is None else moments.confusion[None]
         noise = float(mcse(error_mass(mass.halves.mean(axis=0)).reshape(chains)))
-        how = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
+        method = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
         return ErrorEstimate(
             classes=region.classes,
             estimand=ThisClassifier(),
             computation=Computation(
                 described=describe(self, model=fitted.model, sampler=fitted.attrs["sampler"]),
-                method=how if moments is None else f"posterior mean in closed form; {how}",
+                method=method if moments is None else f"posterior mean in closed form; {method}",
                 exact=moments is not None,
                 space=NO_SPACE,
                 n_predicted=len(self.training_sample.features) + mass.n_predicted,
@@ -303,10 +303,10 @@ class Bayesian(Measure):
     def check(self, classifier: Any = None, *, random_state: Seed = None) -> CheckReport:
         """Return signs that the model is wrong, and with a classifier, that the estimate of its error is.
 
-        Of the model: do the chains agree; does each class look like the model (Henze-Zirkler and univariate tests on
-        features, principal axes and the direction between classes; 5% false alarms over all of them) and what would
-        that miss with so few points; what error does the prior alone imply. With a classifier: the convergence of its
-        error, its sensitivity to the prior strength, and the gap to an estimate without a model.
+        Of the model: whether the chains agree; whether each class fits the model (Henze-Zirkler and univariate tests on
+        features, principal axes and the direction between classes; 5% false alarms over all of them) and what these
+        tests would miss with so few points; the error that the prior alone implies. With a classifier: the convergence
+        of its error, its sensitivity to the prior strength, and the gap to an estimate without a model.
 
         Parameters
         ----------
@@ -328,15 +328,15 @@ class Bayesian(Measure):
         .. math:: E[(\hat\varepsilon - \varepsilon)^2 \mid S] = \mathrm{Var}(\varepsilon \mid S)
                   + (E[\varepsilon \mid S] - \hat\varepsilon)^2 + V_{int}
 
-        with V_int the variance of a randomised estimate given the sample. Both moments are exact where there is a
+        with V_int the variance of a randomised estimate given the sample. Both moments are exact if there is a
         closed form, else those of the draws. The Bayesian estimate minimises this by definition, under its own
-        model: it says how far others are from it, not which is right.
+        model: the value measures how far other estimates are from it, not which is right.
 
         Parameters
         ----------
         estimate : ErrorEstimate or float
         classifier : fitted object with `predict`
-            The classifier that the estimate is of.
+            The classifier whose error is estimated.
         """
         if not isinstance(estimate, ErrorEstimate | int | float | np.number) or isinstance(estimate, bool):
             raise TypeError(f"estimate must be an ErrorEstimate or a number; got {estimate!r}.")
@@ -346,8 +346,8 @@ class Bayesian(Measure):
             raise ValueError(f"estimate must be a finite number; got {value}.")
         if np.isnan(internal):
             raise ValueError("the internal variance of this estimate is unknown; pass its value as a number instead.")
-        own = self.error(classifier)
-        return conditional_mse(own.value, (own.posterior_sd or 0.0) ** 2, value, internal)
+        bayesian = self.error(classifier)
+        return conditional_mse(bayesian.value, (bayesian.posterior_sd or 0.0) ** 2, value, internal)
 
     def to_inference_data(self, **groups: Any) -> Any:
         """Return the posterior of all parameters for ArviZ; see `FittedClasses.to_inference_data`."""
@@ -383,7 +383,7 @@ class Bayesian(Measure):
     def _confusion_draws(self, region: Region, seed: np.random.SeedSequence) -> ConfusionDraws:
         """Return the confusion mass of all posterior draws, exact or in two halves with independent noise."""
         draws = self._fitted().draws
-        # Half of the points for each half, in one scramble; draws of one class stand together already.
+        # Half of the points for each half, in one scramble; draws of one class are already adjacent.
         sampler = Sampler(seed, -(-self.n_points // 2), n_jobs=self.n_jobs, replicates=1, arrange=False)
         labels, n_predicted = draws.center_labels(region)
         blocks = [confusion_draws(law, region, sampler, labels) for law in self.law_draws()]
@@ -396,14 +396,14 @@ class Bayesian(Measure):
         return self._model().cheapest_sampler() if self.sampler == "auto" else self.sampler
 
     def _check_sample(self, data: Sample) -> None:
-        """Raise where the model cannot learn from a sample."""
+        """Raise if the model cannot learn from a sample."""
         model = self._model()
         empty = [label for label, count in zip(data.classes.tolist(), data.counts, strict=True) if not count]
         if empty:
-            raise ValueError(f"a model of the classes needs points of each; got none of {empty}. Fit with all classes.")
+            raise ValueError(f"a class model needs points of every class; got none of {empty}. Fit with all classes.")
         if np.shape(self.class_concentration) not in ((), (data.n_classes,)):
             raise ValueError(
-                f"class_concentration must be a number or one for each of {data.n_classes} classes; "
+                f"class_concentration must be a number, or one number for each of {data.n_classes} classes; "
                 f"got shape {np.shape(self.class_concentration)}."
             )
         model.check(data, self.sampler_)
@@ -418,7 +418,7 @@ class Bayesian(Measure):
         return SamplerSettings(self.draws, tune, self.chains, self.backend, progress=bool(self.progress))
 
     def _keep(self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence) -> None:
-        # A copy: parameters set after fit are for the next one.
+        # A copy: parameters set after fit apply to the next fit.
         model = clone(self._model())
         probabilities, alpha = self._class_probabilities(data, posterior, child(seed, CLASSES))
         self.posterior_ = posterior
@@ -440,7 +440,7 @@ class Bayesian(Measure):
     def _class_probabilities(
         self, data: Sample, posterior: ClassPosterior, seed: np.random.SeedSequence
     ) -> tuple[Floats, Floats | None]:
-        """Return class probabilities of every draw, and the concentration of their posterior where they are learned."""
+        """Return class probabilities of every draw, and the concentration of their posterior if they are learned."""
         c, shape = data.n_classes, posterior.draws.shape
         if self.class_prior is not None:
             return np.broadcast_to(read_class_prior(self.class_prior, data.classes), (*shape, c)), None

@@ -1,4 +1,4 @@
-"""Checks of the Bayesian estimate of one classifier's error: convergence, prior, and a rival without a model."""
+"""Checks of the Bayesian estimate of one classifier's error: convergence, prior, and rivals without a model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_error(
 ) -> list[Finding]:
     """Return the findings about the error of this classifier."""
     with warnings.catch_warnings():
-        # Those of other priors and of rivals; the measure's own were given when it was fitted.
+        # Warnings about other priors and rivals; those about the measure were given when it was fitted.
         warnings.simplefilter("ignore", UserWarning)
         return [
             _check_convergence(measure, estimate),
@@ -67,7 +67,7 @@ def _check_convergence(measure: Bayesian, estimate: ErrorEstimate) -> Finding:
     if disagree:
         sentence = f"The chains do not agree on the error ({values}). Raise tune and draws."
     elif few:
-        sentence = f"The draws of the error are few ({values}): interval ends are unsure. Raise draws."
+        sentence = f"The effective draws of the error are few ({values}), so interval ends are uncertain. Raise draws."
     else:
         sentence = f"The chains agree on the error ({values})."
     return Finding("error", disagree or few, sentence, numbers)
@@ -86,7 +86,7 @@ def _check_sensitivity(
                 return Finding(
                     "sensitivity",
                     True,
-                    "The prior strength rules the posterior, so draws under it cannot show another.",
+                    "The prior strength dominates the posterior, so draws cannot be reweighted to another strength.",
                 )
             shifted.append(float(weights @ draws))
             continue
@@ -104,7 +104,7 @@ def _check_sensitivity(
     quantity = "an error" if estimate.prior_known else "a mean class error"
     shift = f"half the strength gives {quantity} of {shifted[0]:.3f}, twice {shifted[1]:.3f}, instead of {mean:.3f}"
     if numbers["shift_in_sd"] > _MOST_SHIFT:
-        sentence = f"The prior matters: {shift}. Give a reason for its strength, or report the range."
+        sentence = f"The prior matters: {shift}. Justify its strength, or report the range."
         return Finding("sensitivity", True, sentence, numbers)
     return Finding("sensitivity", False, f"The prior strength matters little: {shift}.", numbers)
 
@@ -114,7 +114,7 @@ def _check_gap(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed
         return Finding("model-free", False, "Without class probabilities there is no overall error to compare.")
     sample = measure.training_sample
     given = {"sampling": measure.sampling, "class_prior": measure.class_prior}
-    # The first tends to be low for classifiers that follow single points, the second high.
+    # For classifiers that follow single points the first tends to be low, the second high.
     rivals = [BolsteredPosterior(posterior=KNN(3), **given), Bolstered(semi=True, **given)]
     values = []
     for number, rival in enumerate(rivals):
@@ -129,6 +129,6 @@ def _check_gap(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed
         f"semi-bolstering {values[1]:.3f}"
     )
     if abs(gap) > allowed:
-        sentence = f"The model and the points disagree: {comparison}. Trust neither before the fit is understood."
+        sentence = f"The model and the points disagree: {comparison}. Trust neither until the fit is understood."
         return Finding("model-free", True, sentence, numbers | {"allowed": allowed})
     return Finding("model-free", False, f"Estimates without a model do not contradict: {comparison}.", numbers)

@@ -25,22 +25,24 @@ class KernelMeasure(Measure):
     least_per_class = 2
 
     def _limits(self, features: Floats) -> tuple[Floats, Floats]:
-        """Return the least and greatest value of each feature, within which the features must lie."""
+        """Return the least and greatest value of each feature, or raise if features lie outside."""
         try:
-            low, high = (np.asarray(one, dtype=float) for one in self.bounds)
-            limits = [np.broadcast_to(one.ravel() if one.ndim else one, features.shape[1]) for one in (low, high)]
+            low, high = (np.asarray(bound, dtype=float) for bound in self.bounds)
+            limits = [
+                np.broadcast_to(bound.ravel() if bound.ndim else bound, features.shape[1]) for bound in (low, high)
+            ]
             fits = bool((limits[0] < limits[1]).all())
         except (TypeError, ValueError):
             fits = False
         if not fits:
             raise ValueError(
-                f"bounds must be a pair (low, high) of numbers, or of one for each of {features.shape[1]} features, "
-                f"low below high; got {self.bounds!r}."
+                "bounds must be a pair (low, high) of numbers, or of arrays with one number for each of "
+                f"{features.shape[1]} features, low below high; got {self.bounds!r}."
             )
         outside = (features < limits[0]) | (features > limits[1])
         if outside.any():
             raise ValueError(
-                f"X must lie within bounds; {int(outside.any(axis=1).sum())} of {len(features)} points do not, the "
+                f"X must lie within bounds; {int(outside.any(axis=1).sum())} of {len(features)} points do not, and "
                 f"values range from {features.min():g} to {features.max():g}. Widen bounds, or leave them out."
             )
         return limits[0], limits[1]
@@ -51,9 +53,9 @@ class Bolstered(KernelMeasure):
 
     .. math:: \hat\varepsilon = \frac1n \sum_i \int_{\{x: \psi(x) \ne Y_i\}} p_i(x)\,dx
 
-    Exact for binary linear classifiers (also behind affine Pipeline steps) and for decision trees under kernels with
-    independent coordinates; otherwise sampled at `n_points` points about each training point. It does not see choices
-    made before X was handed over, such as selected features.
+    Exact for binary linear classifiers (also after affine Pipeline steps) and for decision trees under kernels with
+    independent coordinates; otherwise sampled at `n_points` points about each training point. Choices made
+    before X was given, such as selected features, are not accounted for.
 
     Parameters
     ----------
@@ -61,18 +63,18 @@ class Bolstered(KernelMeasure):
         `SphericalGaussian()` by default.
     semi : bool, default False
         Kernels at correctly classified points only; a misclassified one contributes exactly 1. The measure then
-        depends on the classifier, which `sample`, `probability` and `expectation` must be given.
+        depends on the classifier, which must be passed to `sample`, `probability` and `expectation`.
     n_points : int, default 64
         Sampled points per training point, rounded up to 8 times a power of two (to a multiple of 8 beyond
         200 features). At 64 the sampling adds less than 5% to the estimator's variance over data sets.
     tol : float, optional
         Add points until the Monte-Carlo standard error is at most this.
     n_jobs : int, optional
-        Threads for sampling; they change no number.
+        Threads for sampling; results do not depend on it.
     bounds : (low, high), optional
-        The domain of the features, two numbers or one pair for each feature: sampled points outside are moved to the
-        nearest point inside, such as (0, 1) for grey values. Nothing is clipped by default, as in the paper. Integrals
-        are then sampled, since no formula knows of bounds.
+        The domain of the features, such as (0, 1) for grey values; low and high are numbers, or arrays with one number
+        per feature. Sampled points outside are moved to the nearest point inside, so no formula applies and integrals
+        are sampled. Nothing is clipped by default, as in the paper.
     sampling : "mixture" or "separate"
         Whether class frequencies are random or were fixed by design; with "separate" an overall error needs
         `class_prior`.

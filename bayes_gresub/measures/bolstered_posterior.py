@@ -22,9 +22,9 @@ class BolsteredPosterior(KernelMeasure):
 
     .. math:: \hat\varepsilon = \frac1n \sum_i \int \hat P(\psi(x) \ne Y \mid X = x)\, p_i(x)\,dx
 
-    The paper prints a product of two error masses instead, which is no measure (`bg.paper.ProductForm`); its claims
-    were found true of the integral and false of the product. It does not see choices made before X was handed over,
-    such as selected features.
+    The paper prints a product of two error masses instead, which is not a measure (`bg.paper.ProductForm`); its claims
+    hold for the integral and fail for the product. Choices made before X was given, such as selected features, are not
+    accounted for.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class BolsteredPosterior(KernelMeasure):
     tol : float, optional
         Add points until the Monte-Carlo standard error is at most this.
     n_jobs : int, optional
-        Threads for sampling; they change no number.
+        Threads for sampling; results do not depend on it.
     bounds : (low, high), optional
-        The domain of the features, two numbers or one pair for each feature: sampled points outside are moved to the
-        nearest point inside, such as (0, 1) for grey values. Nothing is clipped by default, as in the paper. Integrals
-        are then sampled, since no formula knows of bounds.
+        The domain of the features, such as (0, 1) for grey values; low and high are numbers, or arrays with one number
+        per feature. Sampled points outside are moved to the nearest point inside, so no formula applies and integrals
+        are sampled. Nothing is clipped by default, as in the paper.
     sampling : "mixture" or "separate"
         Whether class frequencies are random or were fixed by design; with "separate" an overall error needs
         `class_prior`.
@@ -97,14 +97,14 @@ class BolsteredPosterior(KernelMeasure):
         at = training if at is None else at
         if region is not None:
             self.posterior_.warn_if_same(region.classifier)
-        are_training = at is training
+        at_training_points = at is training
 
         def labels(points: Floats, owners: Ints) -> Floats:
-            trained_on = owners if are_training else None
-            probabilities = self.posterior_.sampled_proba(self._restored(points), trained_on)
+            training_rows = owners if at_training_points else None
+            probabilities = self.posterior_.sampled_proba(self._restored(points), training_rows)
             return over_classes(probabilities, self.posterior_, training.classes)
 
-        components = self.kernel_.components(at.features, at.codes, are_training)
+        components = self.kernel_.components(at.features, at.codes, at_training_points)
         if self.bounds is not None:
             components = replace(components, bounds=self._limits(at.features))
         return Law(components, at.weights, labels, self._prior)

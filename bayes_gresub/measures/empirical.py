@@ -19,8 +19,8 @@ class Empirical(Measure):
 
     .. math:: \hat\varepsilon = \frac1n \sum_i I(\psi(X_i) \ne Y_i)
 
-    Optimistic wherever the classifier was fitted to the same points, the more so the more flexible it is. It does not
-    see choices made before X was handed over, such as selected features.
+    Optimistic if the classifier was fitted to the same points, and more so the more flexible it is. Choices made before
+    X was given, such as selected features, are not accounted for.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an estimate with draws but without a model of the classes hands to ArviZ."""
+"""Export to ArviZ of an estimate with draws but without a class model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ErrorDraws:
     attrs: Mapping[str, str]
 
     def errors_twice(self, estimate: ErrorEstimate) -> Floats:
-        """Return the draws of an error twice, shape (2, draws): they have no noise of sampled points."""
+        """Return the draws of an error twice, shape (2, draws): they have no noise from sampled points."""
         return np.stack([np.asarray(estimate.draws)] * 2)
 
     def to_inference_data(self, estimate: ErrorEstimate) -> Any:

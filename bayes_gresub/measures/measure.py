@@ -1,4 +1,4 @@
-"""The measure interface: a law on (x, y) learned from a sample, and the error that it gives to any classifier."""
+"""The measure interface: a law on (x, y) learned from a sample, and the error of any classifier under it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PointFunction = Callable[[Any, Labels], ArrayLike]
 
 @dataclass(frozen=True)
 class MeasuredValue:
-    """A mean under a measure, with its Monte-Carlo standard error (0 where it is a finite sum)."""
+    """A mean under a measure, with its Monte-Carlo standard error (0 if it is a finite sum)."""
 
     value: float
     std_error: float
@@ -57,10 +57,9 @@ class Measure(BaseEstimator, ABC):
 
     .. math:: \hat\nu = \sum_i w_i \, \mu_i(dx) \, \eta_i(dy \mid x)
 
-    A measure learns from a sample (`_fit`) and returns the law that it is, centred at given points (`law`); everything
-    else is written here, on that law. It sees the sample that it is fitted to and the classifier that it judges, and
-    nothing that was decided before: features selected or parameters tuned on the same data make every measure too
-    optimistic.
+    A measure learns from a sample (`_fit`) and returns its law, centred at given points (`law`); everything else is
+    defined here in terms of that law. It depends only on the sample and on the classifier, not on earlier decisions:
+    features selected or parameters tuned on the same data make every measure too optimistic.
     """
 
     sampling: str
@@ -72,19 +71,19 @@ class Measure(BaseEstimator, ABC):
     semi: bool = False
 
     moves_points = False
-    """Whether the law on x is more than the points themselves, so that a classifier is needed elsewhere too."""
+    """Whether the law on x has mass away from the points, so that the classifier must predict there too."""
 
     needs_labels = True
-    """Whether points that the law is centred at must come with labels."""
+    """Whether points that the law is centred at must have labels."""
 
     least_per_class = 1
-    """Different points of each class that the measure needs to learn."""
+    """Number of distinct points of each class that the measure needs to learn."""
 
     is_centred = True
     """Whether the law can be centred at points other than those of the sample, as resampling needs."""
 
     has_draws = False
-    """Whether `error` gives posterior draws, the same ones for every classifier."""
+    """Whether `error` returns posterior draws, the same ones for every classifier."""
 
     draws_at_training_points = False
     """Whether these are draws of labels at points that the classifier was trained on, not of whole laws."""
@@ -109,7 +108,7 @@ class Measure(BaseEstimator, ABC):
         return self.fit_sample(read_sample(X, y, sample_weight), seed_sequence(self.random_state))
 
     def fit_sample(self, sample: Sample, seed: np.random.SeedSequence) -> Self:
-        """Learn the measure from a validated sample, or a part of one, which may then lack some of its classes."""
+        """Learn the measure from a validated sample, or a part of one, which may lack some of its classes."""
         if self.class_prior is not None:
             read_class_prior(self.class_prior, sample.classes)
         self._fit(sample, seed)
@@ -130,18 +129,18 @@ class Measure(BaseEstimator, ABC):
 
     @abstractmethod
     def law(self, at: Sample | None = None, region: Region | None = None) -> Law:
-        """Return the law that the measure is.
+        """Return the law of the measure.
 
         Parameters
         ----------
         at : Sample, optional
             The points that it is centred at; the training points by default.
         region : Region, optional
-            Of the classifier that is judged, with its labels at these points; semi-bolstering depends on it.
+            Decision regions of the classifier, with its labels at these points; semi-bolstering depends on them.
         """
 
     def law_draws(self, seed: np.random.SeedSequence) -> Iterator[Law]:
-        """Yield posterior draws of the law in blocks; nothing where there is no posterior."""
+        """Yield posterior draws of the law in blocks; nothing if there is no posterior."""
         return iter(())
 
     def error(
@@ -201,7 +200,7 @@ class Measure(BaseEstimator, ABC):
     ) -> tuple[Sequence[Confusion], Region]:
         """Return the mass by label and prediction about each point of a sample, once per factor on the widths.
 
-        `in_part` says that the classifier was just trained on part of a sample that was checked as a whole.
+        `in_part` means that the classifier was just trained on part of a sample that was checked as a whole.
         """
         region = decision_region(classifier, at, seed, self.moves_points, in_part)
         law = self.law(at, region)
@@ -211,7 +210,7 @@ class Measure(BaseEstimator, ABC):
         return confusions_at_scales(law, region, sampler, scales, region.center_labels), region
 
     def components(self, classifier: Any) -> Components:
-        """Return the laws on x about the training points, in the units of X, as they are where `classifier` is judged.
+        """Return the laws on x about the training points, in the units of X, as used for `classifier`.
 
         Examples
         --------
@@ -225,7 +224,7 @@ class Measure(BaseEstimator, ABC):
         return self._law_for(classifier, seed_sequence(self.random_state)).components
 
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
-        """Draw n independent pairs (x, y) from the measure, x in the form of the training features.
+        """Draw n independent pairs (x, y) from the measure, x in the format of the training features.
 
         `classifier` is needed for semi-bolstering only.
         """
@@ -244,9 +243,9 @@ class Measure(BaseEstimator, ABC):
         Parameters
         ----------
         loss : callable
-            Takes points in the form of the training features and their labels, and returns one finite number per point.
+            Takes points in the format of the training features and their labels; returns one finite number per point.
         classifier : fitted object with `predict`, optional
-            Needed only where the measure depends on the classifier (semi-bolstering).
+            Needed only if the measure depends on the classifier (semi-bolstering).
         random_state : int, SeedSequence, Generator or None
             Overrides the measure's own.
         """
@@ -254,11 +253,11 @@ class Measure(BaseEstimator, ABC):
         self._need_class_probabilities()
         seed = seed_sequence(self.random_state if random_state is None else random_state)
 
-        def of_points(points: Floats, code: int) -> Floats:
+        def losses(points: Floats, code: int) -> Floats:
             return checked_losses(loss, self._restored(points), np.full(len(points), training.classes[code]))
 
         sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
-        values = self._law_for(classifier, seed).expectation(of_points, sampler)
+        values = self._law_for(classifier, seed).expectation(losses, sampler)
         return MeasuredValue(float(values.mean()), standard_error(values))
 
     def probability(self, event: PointFunction, *, classifier: Any = None, random_state: Seed = None) -> MeasuredValue:
@@ -300,14 +299,14 @@ class Measure(BaseEstimator, ABC):
         ]
 
     def _others(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Sample:
-        """Return the points to centre at, where they are not the training points."""
+        """Return the points to centre at, if they are not the training points."""
         if X is None:
             raise ValueError("y and sample_weight go with X; got them without X. Pass X too, or none of them.")
         points = self._sample.others(X, y, sample_weight)
         if y is None and self.needs_labels:
             raise ValueError(
                 f"{type(self).__name__} needs the labels of the points it is centred at; got X without y. Pass y, or "
-                "use PosteriorProbability, which does without."
+                "use PosteriorProbability, which needs none."
             )
         return points
 
@@ -323,7 +322,7 @@ class Measure(BaseEstimator, ABC):
         outcome = mass.reduced()
         all_kept = len(at.rows) == at.n_given
         known = self.sampling == "mixture" or self.class_prior is not None
-        why_none = TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()
+        reason = TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()
         parameters = {name: value for name, value in vars(self).items() if name[0] != "_" and name[-1] != "_"}
         for part in ("kernel", "posterior"):
             if part in parameters and parameters[part] is None:
@@ -344,16 +343,16 @@ class Measure(BaseEstimator, ABC):
             replicate_confusions=outcome.confusions,
             contributions=outcome.contributions if all_kept else at.at_given_rows(outcome.contributions),
             point_weights=outcome.weights if all_kept else at.at_given_rows(outcome.weights),
-            interval_method=draws or NoInterval(why_none),
+            interval_method=draws or NoInterval(reason),
             missing=Missing(value=None if known else ClassProbabilitiesUnknown()),
         )
 
     def _posterior_draws(self, region: Region, seed: np.random.SeedSequence) -> PosteriorDraws | None:
-        """Return posterior draws of the confusion mass at the training points, where the measure has them."""
+        """Return posterior draws of the confusion mass at the training points, if the measure has them."""
         return None
 
     def _law_for(self, classifier: Any, seed: np.random.SeedSequence) -> Law:
-        """Return the law at the training points; a classifier is needed where it depends on one."""
+        """Return the law at the training points; a classifier is needed if the law depends on it."""
         if classifier is None:
             return self.law()
         return self.law(region=decision_region(classifier, self.training_sample, seed, self.moves_points))
@@ -381,7 +380,7 @@ class Measure(BaseEstimator, ABC):
 
 
 def checked_losses(loss: PointFunction, X: Any, y: Labels) -> Floats:
-    """Return the losses of points, or raise where they are not one finite number each."""
+    """Return the losses of points, or raise if they are not one finite number each."""
     values = np.asarray(loss(X, y), dtype=float)
     if values.shape != (len(y),) or not np.isfinite(values).all():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Measures in a space of learned features, such as a network's last layer but one."""
+"""Measures in a space of learned features, such as a network's penultimate layer."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ from bayes_gresub.regions.training import trained
 
 _PENALTIES = np.logspace(-2, 4, 7)
 _COLLAPSED = (
-    "the extractor may have been trained on these points: then their features have collapsed onto the classes, those "
-    "of new points have not, and the error comes out far too small. Use an extractor trained on other data and say "
-    "held_out=True, or out-of-fold features with cv=5."
+    "the extractor may have been trained on these points: then their features have collapsed onto the classes, "
+    "unlike those of new points, and the estimated error is far too small. Use an extractor trained on other data and "
+    "set held_out=True, or use out-of-fold features with cv=5."
 )
 
 
 def on_features(measure: Measure, extractor: Any, *, cv: Any = None, held_out: bool = False) -> FeatureMeasure:
-    """Return a measure that works on features: on what an extractor makes of X.
+    """Return a measure on the features that an extractor computes from X.
 
-    Images have hundreds of pixels, a network's last layer but one has a few dozen numbers in which kernels, Gaussian
+    Images have hundreds of pixels; a network's penultimate layer has a few dozen numbers, on which kernels, Gaussian
     processes and class models make sense. But features of the points that the network was trained on have collapsed
-    onto their classes: digits, 200 points, bolstered in that space: 0.02 for a true 0.11. So the extractor must come
-    from other data (`held_out=True`), or features must be out of fold (`cv=`), which mends it in part; otherwise a
-    warning says so.
+    onto their classes: for 200 digits, bolstering in that space gives 0.02 for a true error of 0.11. So the extractor
+    must come from other data (`held_out=True`), or features must be out of fold (`cv=`), which helps in part; otherwise
+    `fit` warns.
 
     Parameters
     ----------
     measure : Measure
-        Any, not fitted; it will see features in place of X.
+        Any unfitted measure; it is fitted to features in place of X.
     extractor : fitted transformer, network or callable
         Something with `transform`, such as `TorchFeatures(module)`; something with `features()`, such as a trained
         `LeNet5`; or a function from X to features.
     cv : int or splitter, optional
-        Refit copies of the extractor without each fold and take the features of its points from them. Copies have
-        coordinates of their own: a ridge regression at the points that a copy was trained on, which both know, maps
-        them into those of `extractor`.
+        Refit a copy of the extractor without each fold, and compute the features of the fold with it. Each copy has its
+        own coordinates; a ridge regression at the points that the copy was trained on maps them to those of
+        `extractor`.
     held_out : bool, default False
-        Says that the extractor was not trained on the points that the measure is fitted to.
+        Declare that the extractor was not trained on the points that the measure is fitted to.
 
     Returns
     -------
     FeatureMeasure
-        `fit(X, y)`, then `error(head)`: the classifier that is judged takes features, as `LeNet5.head()` does.
+        `fit(X, y)`, then `error(head)`: the classifier takes features, as `LeNet5.head()` does.
 
     Examples
     --------
@@ -75,12 +75,12 @@ def on_features(measure: Measure, extractor: Any, *, cv: Any = None, held_out: b
 
 
 class FeatureMeasure(Measure):
-    """A measure of what an extractor makes of X; made by `on_features`.
+    """A measure on the features that an extractor computes from X; made by `on_features`.
 
     Attributes
     ----------
     measure_ : Measure
-        The one on features, fitted.
+        The fitted measure on features.
     """
 
     is_centred = False
@@ -108,12 +108,12 @@ class FeatureMeasure(Measure):
 
     @property
     def has_draws(self) -> bool:  # type: ignore[override]
-        """Whether `error` gives posterior draws: whether the measure on features does."""
+        """Return whether `error` returns posterior draws, as for the measure on features."""
         return bool(self.measure.has_draws)
 
     @property
     def draws_at_training_points(self) -> bool:  # type: ignore[override]
-        """Whether they are draws of labels at training points: whether those of the measure on features are."""
+        """Return whether these are draws of labels at training points, as for the measure on features."""
         return bool(self.measure.draws_at_training_points)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -124,7 +124,7 @@ class FeatureMeasure(Measure):
         if self.cv is not None:
             features = self._out_of_fold(points, labels)
         else:
-            features = _extracted(self._extract(), points)
+            features = _extract_features(self._extract(), points)
             if not self.held_out:
                 warn_user(_COLLAPSED)
         fitted = clone(self.measure).fit(features, labels, sample_weight=sample_weight)
@@ -150,7 +150,7 @@ class FeatureMeasure(Measure):
     ) -> ErrorEstimate:
         """Return the mass of the set of features where `classifier`, which takes features, errs."""
         self.training_sample  # noqa: B018 - raises before fit
-        features = None if X is None else _extracted(self._extract(), _as_given(X))
+        features = None if X is None else _extract_features(self._extract(), _as_given(X))
         return self.measure_.error(classifier, features, y, sample_weight=sample_weight, random_state=random_state)
 
     def sample(self, n: int, *, classifier: Any = None, random_state: Seed = None) -> tuple[Any, Labels]:
@@ -175,19 +175,19 @@ class FeatureMeasure(Measure):
         return _as_function(self.extractor)
 
     def _out_of_fold(self, points: Any, labels: Labels) -> Floats:
-        whole = _extracted(self._extract(), points)
-        found = np.full_like(whole, np.nan)
+        whole = _extract_features(self._extract(), points)
+        features = np.full_like(whole, np.nan)
         seed = seed_sequence(self.random_state)
         for fold, (train, test) in enumerate(check_cv(self.cv, labels, classifier=True).split(points, labels)):
-            copied = trained(
+            model = trained(
                 self.extractor, _safe_indexing(points, train), labels[train], None, child(seed, PARTS, fold)
             )
-            extract = _as_function(copied)
-            mapping = RidgeCV(_PENALTIES).fit(_extracted(extract, _safe_indexing(points, train)), whole[train])
-            found[test] = mapping.predict(_extracted(extract, _safe_indexing(points, test)))
-        if np.isnan(found).any():
+            extract = _as_function(model)
+            mapping = RidgeCV(_PENALTIES).fit(_extract_features(extract, _safe_indexing(points, train)), whole[train])
+            features[test] = mapping.predict(_extract_features(extract, _safe_indexing(points, test)))
+        if np.isnan(features).any():
             raise ValueError("cv must put every point in a test fold; got a splitter that leaves some out. Use KFold.")
-        return found
+        return features
 
     def _check_parameters(self) -> None:
         if isinstance(self.measure, type) or not isinstance(self.measure, Measure):
@@ -203,12 +203,12 @@ class FeatureMeasure(Measure):
         if not (hasattr(self.extractor, "fit") and hasattr(self.extractor, "get_params")):
             raise TypeError(
                 "cv refits copies of the extractor, which needs fit and get_params; got "
-                f"{type(self.extractor).__name__}. Use one trained on other data, and say held_out=True."
+                f"{type(self.extractor).__name__}. Use one trained on other data, and set held_out=True."
             )
 
 
 def _as_function(extractor: Any) -> Callable[[Any], Any]:
-    """Return what maps points to features."""
+    """Return the function from points to features."""
     if not isinstance(extractor, type):
         if callable(getattr(extractor, "features", None)):
             return extractor.features().transform
@@ -222,16 +222,17 @@ def _as_function(extractor: Any) -> Callable[[Any], Any]:
     )
 
 
-def _extracted(extract: Callable[[Any], Any], points: Any) -> Floats:
+def _extract_features(extract: Callable[[Any], Any], points: Any) -> Floats:
     features = np.asarray(extract(points), dtype=np.float64)
     if features.ndim < 2 or len(features) != len(points):
         raise ValueError(
-            f"the extractor must return one row of features per point; got shape {features.shape} for {len(points)}."
+            f"the extractor must return one row of features per point; got shape {features.shape} for {len(points)} "
+            "points."
         )
     return features.reshape(len(features), -1)
 
 
 def _as_given(X: ArrayLike) -> Any:
-    """Return points that were checked, in the form they came in."""
+    """Return validated points in their original format."""
     flat, form = read_features(X)
     return form.unmoved().restore(flat, form.feature_names)

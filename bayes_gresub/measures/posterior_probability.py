@@ -30,13 +30,13 @@ class PosteriorProbability(Measure):
 
     .. math:: \hat\varepsilon = \frac1n \sum_i \hat P(\psi(X_i) \ne Y \mid X = X_i)
 
-    Always a finite sum, never sampled; other points need no labels. It does not see choices made before X was handed
-    over, such as selected features.
+    Always a finite sum, never sampled; other points need no labels. Choices made before X was given, such as selected
+    features, are not accounted for.
 
     A `GaussianProcess` has a posterior of the probabilities themselves. Each joint draw of them at the training points,
     with Dirichlet(1, ..., 1) weights on the points (the Bayesian bootstrap), is a draw of the error. These draws are
-    given the training points and the learned length-scales and amplitudes; their intervals are called in-sample, since
-    they do not know how the classifier depends on the same points.
+    conditional on the training points and the learned length-scales and amplitudes; their intervals are called
+    in-sample, since they ignore that the classifier depends on the same points.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class PosteriorProbability(Measure):
     class_prior : dict or sequence, optional
         Known class probabilities, by label or in the order of the sorted labels.
     draws : int, default 1000
-        Draws of the error, where the posterior has draws.
+        Draws of the error, if the posterior has draws.
     random_state : int, SeedSequence or None
         For `sample`, and for draws.
 
@@ -86,7 +86,7 @@ class PosteriorProbability(Measure):
 
     @property
     def has_draws(self) -> bool:  # type: ignore[override]
-        """Whether `error` gives posterior draws: that is a matter of the posterior."""
+        """Return whether `error` returns posterior draws, which depends on the posterior."""
         return isinstance(self.posterior, Posterior) and self.posterior.has_draws
 
     def _fit(self, sample: Sample, seed: np.random.SeedSequence) -> None:
@@ -131,7 +131,7 @@ class PosteriorProbability(Measure):
 
 
 def over_classes(law: Floats, posterior: Posterior, classes: Labels) -> Floats:
-    """Return a law over the posterior's classes as one over the measure's: part of a sample may lack a class."""
+    """Return a law over the posterior's classes as a law over `classes`: part of a sample may lack a class."""
     if law.shape[1] == len(classes):
         return law
     whole = np.zeros((len(law), len(classes)))
@@ -143,6 +143,6 @@ def fitted_posterior(posterior: Any, sample: Sample, seed: np.random.SeedSequenc
     """Return a fitted copy of the posterior, KNN(3) by default."""
     chosen: Posterior = KNN(3) if posterior is None else copy.copy(as_posterior(posterior))
     features = sample.format.restore(sample.features, sample.format.feature_names)
-    # Weights with mean 1: a regularised estimator would take their size for the size of the sample.
+    # Weights with mean 1: a regularised estimator would take their sum for the size of the sample.
     weights = sample.weights * len(sample.weights) if sample.is_weighted else None
     return chosen.fit(features, sample.labels, weights, random_state=seed)

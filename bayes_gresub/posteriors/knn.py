@@ -94,7 +94,7 @@ class KNN(Posterior):
         """Return the share of votes at the training points, each its own first neighbour."""
         check_is_fitted(self)
         if self._training is None:
-            self._training = self._votes(self._units, self.k, own=np.arange(len(self._units)))
+            self._training = self._votes(self._units, self.k, rows=np.arange(len(self._units)))
         return self._training
 
     def _read(self, X: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""Fitted classifiers seen as decision regions. Measures and integrals live elsewhere."""
+"""Fitted classifiers as decision regions. Measures and integrals live elsewhere."""
 
 from bayes_gresub.regions.region import Region, decision_region
 

@@ -1,4 +1,4 @@
-"""Affine preprocessing steps read off fitted transformers, so that geometry behind a Pipeline stays exact."""
+"""Affine preprocessing steps read off fitted transformers, so that the geometry of a Pipeline stays exact."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class AffineMap:
         return AffineMap(matrix, step(self.offset[None, :])[0])
 
     def pull_back(self, normal: Floats) -> Floats:
-        """Return A' a, the direction in the input that a is in the output."""
+        """Return A' a, the input direction that corresponds to the output direction a."""
         return normal * self.matrix if self.matrix.ndim == 1 else normal @ self.matrix
 
     def push_forward(self, components: Components) -> Components:
@@ -69,7 +69,7 @@ class AffineMap:
 
 
 def affine_map(transformer: Any) -> AffineMap | None:
-    """Return the affine map of a fitted transformer, or None where it is not known to be affine."""
+    """Return the affine map of a fitted transformer, or None if it is not known to be affine."""
     kind = type(transformer)
     if kind is StandardScaler:
         d = transformer.n_features_in_

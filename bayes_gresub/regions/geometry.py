@@ -1,4 +1,4 @@
-"""The geometry of fitted scikit-learn classifiers, read off their attributes; regions.py checks it against predict."""
+"""The geometry of fitted scikit-learn classifiers, read off their attributes; region.py checks it against predict."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from bayes_gresub.regions.shapes import Geometry, KernelMachine, Neighbors, Tree
 _KNOWN = (DecisionTreeClassifier, SVC, NuSVC, KNeighborsClassifier, NearestCentroid, LinearClassifierMixin)
 
 MAX_DENSE_NEIGHBORS = 5000
-"""Training points up to which a matrix product beats the classifier's own neighbour search."""
+"""Training points up to which a matrix product is faster than the classifier's own neighbour search."""
 
 
 def geometry(classifier: Any) -> Geometry | None:
-    """Return the geometry of a fitted classifier over its own `classes_`, or None where only `predict` is known."""
+    """Return the geometry of a fitted classifier over its own `classes_`, or None if only `predict` is known."""
     if not type(classifier).__module__.startswith("sklearn.") or "predict" in vars(classifier):
-        # A subclass may predict in its own way on points that no check happens to try.
+        # A subclass may predict differently at points that no check happens to try.
         return None
     if isinstance(classifier, FrozenEstimator):
         return geometry(classifier.estimator)
@@ -48,7 +48,7 @@ def geometry(classifier: Any) -> Geometry | None:
         return _behind_pipeline(classifier)
     if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
         return _with_threshold(classifier)
-    if own_classes(classifier) is None:
+    if listed_classes(classifier) is None:
         return None
     if isinstance(classifier, DecisionTreeClassifier):
         return _tree(classifier)
@@ -78,17 +78,17 @@ def is_known_function(classifier: Any) -> bool:
         return all(affine_map(step) is not None for step in steps) and is_known_function(classifier.steps[-1][1])
     if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
         return is_known_function(classifier.estimator_)
-    inside = _wrapped(classifier)
+    inside = _unwrap(classifier)
     return inside is not None and is_known_function(inside)
 
 
-def own_classes(classifier: Any) -> NDArray[Any] | None:
-    """Return the classes that the classifier lists; None where it does not, or has several outputs."""
-    own = getattr(classifier, "classes_", None)
-    if own is None or (isinstance(own, list | tuple) and any(np.ndim(label) for label in own)):
+def listed_classes(classifier: Any) -> NDArray[Any] | None:
+    """Return the classes that the classifier lists, or None if it lists none or has several outputs."""
+    classes = getattr(classifier, "classes_", None)
+    if classes is None or (isinstance(classes, list | tuple) and any(np.ndim(label) for label in classes)):
         return None
-    own = np.asarray(own)
-    return own if own.ndim == 1 else None
+    classes = np.asarray(classes)
+    return classes if classes.ndim == 1 else None
 
 
 def _behind_pipeline(pipeline: Pipeline) -> Geometry | None:
@@ -104,7 +104,7 @@ def _behind_pipeline(pipeline: Pipeline) -> Geometry | None:
 def _with_threshold(classifier: Any) -> Geometry | None:
     inner = geometry(classifier.estimator_)
     model = classifier.estimator_
-    while (inside := _wrapped(model)) is not None:
+    while (inside := _unwrap(model)) is not None:
         model = inside
     # With equal priors nearest centroids predict by plain distances, but their decision function standardises.
     other_scores = isinstance(model, NearestCentroid) and np.allclose(model.class_prior_, 0.5)
@@ -127,7 +127,7 @@ def _with_threshold(classifier: Any) -> Geometry | None:
     return replace(inner, offset=inner.offset + threshold if flipped else inner.offset - threshold)
 
 
-def _wrapped(model: Any) -> Any:
+def _unwrap(model: Any) -> Any:
     """Return the model that a wrapper passes points on to, or None."""
     if isinstance(model, Pipeline):
         return model.steps[-1][1]
@@ -203,7 +203,7 @@ def _svc(classifier: Any) -> KernelMachine | None:
         weights[owner == i, p] = dual[j - 1, owner == i]
         weights[owner == j, p] = dual[i, owner == j]
     if c == 2:
-        # For two classes scikit-learn turns the sign round: positive means the second class.
+        # For two classes scikit-learn flips the sign: positive means the second class.
         pairs = [(1, 0)]
     return KernelMachine(
         classifier.kernel,

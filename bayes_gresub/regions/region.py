@@ -1,4 +1,4 @@
-"""Decision regions: a fitted classifier as the measure sees it, geometry included where it could be verified."""
+"""Decision regions of a fitted classifier, with its geometry if that could be verified."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayes_gresub.data.sample import InputFormat, Sample, encode_labels
 from bayes_gresub.data.seeds import PROBES, child
 from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.confusion import ExactMass
-from bayes_gresub.regions.geometry import geometry, is_known_function, own_classes
+from bayes_gresub.regions.geometry import geometry, is_known_function, listed_classes
 from bayes_gresub.regions.shapes import Geometry, Tree
 
 _PROBES = 64
@@ -24,18 +24,18 @@ _NOWHERE = np.zeros(0, dtype=np.intp)
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The partition of feature space into the regions where a classifier says each of `classes`.
+    """The partition of feature space into the regions where a classifier predicts each of `classes`.
 
     Attributes
     ----------
     classes : ndarray of shape (c,)
-        The classes of the data, then those that only the classifier knows.
+        The classes of the data, then those that only the classifier lists.
     geometry : Geometry or None
-        Set only where its labels were found equal to those of `predict`.
+        Set only if its labels agree with those of `predict`.
     codes_of_own : ndarray
-        Positions in `classes` of the classifier's own `classes_`, which geometry counts in.
+        Positions in `classes` of the classifier's own `classes_`, to which labels of the geometry refer.
     center_labels : ndarray of shape (n,)
-        Class codes at the points of the sample that the regions were read at.
+        Predicted class codes at the points of the sample.
     """
 
     classifier: Any
@@ -52,14 +52,14 @@ class Region:
         return len(self.classes)
 
     def labels(self, points: Floats) -> Ints:
-        """Return the class code of each point (m, d), by a matrix product where one gives the same as `predict`."""
+        """Return the class code of each point (m, d), by a matrix product if one agrees with `predict`."""
         if self.geometry is None or isinstance(self.geometry, Tree):
             return self.predict(points)
         return self.codes_of_own[self.geometry.labels(points)]
 
     def exact_mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
-        """Return the mass of every region where the geometry has a formula for it, else None."""
-        # No formula knows of bounds.
+        """Return the mass of every region if the geometry has a formula for it, else None."""
+        # No formula handles bounds.
         if self.geometry is None or components.bounds is not None:
             return None
         formula = self.geometry.mass(components, scales)
@@ -100,56 +100,56 @@ def decision_region(
 ) -> Region:
     """Return the regions of a fitted classifier, with its labels at the points of a sample.
 
-    Geometry is trusted only after its labels agree with `predict` on these points and on random points about them.
+    Geometry is trusted only after its labels agree with `predict` on these points and on random points around them.
 
     Parameters
     ----------
     classifier : object with `predict`
     sample : Sample
-        Where the measure is centred, with its classes and the form in which the classifier takes points.
+        The points that the measure is centred at, with their classes and the format that the classifier takes.
     seed : SeedSequence
         For the random points.
     with_geometry : bool, default True
-        False where only the labels at the points are wanted; nothing else is predicted then.
+        False if only the labels at the points are needed; then nothing else is predicted.
     in_part : bool, default False
-        Whether the classifier was just trained on part of a sample that was checked as a whole: it may lack classes of
-        the rest, and is not asked twice.
+        Whether the classifier was just trained on part of a sample that was checked as a whole: it may lack some
+        classes, and its predictions are not checked again.
     """
     form, points = sample.format, sample.features
     names = _feature_names(classifier, form)
-    known, codes_of_own = _known_classes(classifier, sample.classes, in_part)
-    seen = form if with_geometry else form.unmoved()
-    region = Region(classifier, known, seen, names, None, codes_of_own, _NOWHERE)
+    classes, codes_of_own = _all_classes(classifier, sample.classes, in_part)
+    input_format = form if with_geometry else form.unmoved()
+    region = Region(classifier, classes, input_format, names, None, codes_of_own, _NOWHERE)
     shape = geometry(classifier) if with_geometry else None
     probes = points if shape is None else np.concatenate([points, _random_points(points, seed)])
     try:
-        said = region.predict(probes)
+        predicted = region.predict(probes)
     except NotFittedError as error:
-        raise NotFittedError(_unfitted(classifier)) from error
+        raise NotFittedError(_unfitted_message(classifier)) from error
     if shape is not None:
-        # Single precision decides labels near a boundary by its own rounding.
+        # In single precision rounding decides labels near a boundary.
         rtol = 1e-9 if form.dtype == np.float64 else 1e-4
-        other = np.flatnonzero(codes_of_own[shape.labels(probes)] != said)
-        if len(other) == 0 or bool(shape.doubtful(probes[other], rtol).all()):
-            return replace(region, geometry=shape, center_labels=said[: len(points)])
+        differing = np.flatnonzero(codes_of_own[shape.labels(probes)] != predicted)
+        if len(differing) == 0 or bool(shape.doubtful(probes[differing], rtol).all()):
+            return replace(region, geometry=shape, center_labels=predicted[: len(points)])
     if not in_part and (with_geometry or not is_known_function(classifier)):
-        _check_is_function(region, probes[:_REPEATS], said[:_REPEATS])
-    return replace(region, center_labels=said[: len(points)])
+        _check_is_function(region, probes[:_REPEATS], predicted[:_REPEATS])
+    return replace(region, center_labels=predicted[: len(points)])
 
 
-def _check_is_function(region: Region, points: Floats, said: Ints) -> None:
-    """Raise where the classifier gives other labels to the same points in another order."""
+def _check_is_function(region: Region, points: Floats, predicted: Ints) -> None:
+    """Raise if the classifier predicts other labels at the same points in another order."""
     backwards = np.arange(len(points))[::-1]
-    if not np.array_equal(region.predict(points[backwards]), said[backwards]):
+    if not np.array_equal(region.predict(points[backwards]), predicted[backwards]):
         raise ValueError(
-            "predict must be a function of the point: asked twice about the same points, in another order, this "
-            f"{type(region.classifier).__name__} gave other labels. A random classifier has no decision region; fix "
-            "its predictions first."
+            "predict must be a function of the point; called again on the same points, in another order, this "
+            f"{type(region.classifier).__name__} returned other labels. A random classifier has no decision region; "
+            "make its predictions deterministic first."
         )
 
 
 def _random_points(points: Floats, seed: np.random.SeedSequence) -> Floats:
-    """Return points scattered about the data: by about one standard deviation of the features, or three."""
+    """Return points scattered around the data, by about one or three standard deviations of the features."""
     rng = np.random.default_rng(child(seed, PROBES))
     noise = rng.standard_normal((_PROBES, points.shape[1])) * (0.25 * np.ptp(points, axis=0))
     noise[::2] *= 3.0
@@ -165,26 +165,26 @@ def check_predict(classifier: Any) -> None:
         )
 
 
-def _known_classes(classifier: Any, classes: Labels, in_part: bool) -> tuple[Labels, Ints]:
-    """Return the classes of the data and then those that only the classifier knows, and where its own stand in them.
+def _all_classes(classifier: Any, classes: Labels, in_part: bool) -> tuple[Labels, Ints]:
+    """Return the classes of the data, then those that only the classifier lists, and the positions of its own in these.
 
-    It must know the classes of the data, unless it was trained on a part of them.
+    It must list all classes of the data, unless it was trained on a part of them.
     """
-    own = own_classes(classifier)
-    if own is None or (own.dtype == classes.dtype and np.array_equal(own, classes)):
+    listed = listed_classes(classifier)
+    if listed is None or (listed.dtype == classes.dtype and np.array_equal(listed, classes)):
         return classes, np.arange(len(classes))
     if not in_part:
-        remedy = "The classifier was trained without these classes and cannot predict them; was y encoded before?"
-        encode_labels(classes, own, "labels in y", remedy)
-    others = own[~np.isin(own, classes)]
-    known = np.concatenate([classes, others]) if len(others) else classes
-    return known, encode_labels(own, known, "classes_", "")
+        remedy = "The classifier was trained without these classes and cannot predict them; was y encoded in training?"
+        encode_labels(classes, listed, "labels in y", remedy)
+    extra = listed[~np.isin(listed, classes)]
+    all_classes = np.concatenate([classes, extra]) if len(extra) else classes
+    return all_classes, encode_labels(listed, all_classes, "classes_", "")
 
 
 def _feature_names(classifier: Any, form: InputFormat) -> tuple[str, ...] | None:
-    """Return the column names to hand to the classifier, those it was trained with; raise where features differ.
+    """Return the column names that the classifier was trained with; raise if its features differ.
 
-    A classifier that does not say what it was trained with gets the form that the measure was fitted with.
+    A classifier that does not record its features gets points in the format that the measure was fitted with.
     """
     check_predict(classifier)
     expected = getattr(classifier, "n_features_in_", None)
@@ -205,8 +205,8 @@ def _feature_names(classifier: Any, form: InputFormat) -> tuple[str, ...] | None
     return names
 
 
-def _unfitted(classifier: Any) -> str:
+def _unfitted_message(classifier: Any) -> str:
     return (
         f"classifier must be fitted; this {type(classifier).__name__} is not. Call its fit(X, y) first: a measure "
-        "judges the trained classifier and never retrains it."
+        "assesses the trained classifier and never retrains it."
     )

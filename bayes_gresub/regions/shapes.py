@@ -1,4 +1,4 @@
-"""Shapes of decision regions: trees, kernel machines, neighbours; half-spaces are laws/halfspace.py."""
+"""Shapes of decision regions: trees, kernel machines, neighbours; half-spaces are in laws/halfspace.py."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Tree:
         return self.leaf_class[node]
 
     def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
-        """Return nowhere: trees compare, they do not add."""
+        """Return False everywhere: trees only compare, without rounding."""
         return np.zeros(len(points), dtype=bool)
 
     def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:
@@ -79,10 +79,10 @@ class KernelMachine:
     before: AffineMap
 
     def labels(self, points: Floats) -> Ints:
-        """Return the class code with the most votes, ties to the lowest."""
+        """Return the class code with the most votes; ties go to the lowest."""
         step = max(MIN_ROWS, CHUNK_ELEMENTS // len(self.vectors))
         quick, sure = self._decider(np.float32), self._decider(np.float64)
-        # Single precision is twice as quick; the few decisions near 0 are made again in double.
+        # Single precision is twice as fast; the few decisions near 0 are repeated in double.
         margin = 1e-4 * self._sizes()
         parts = []
         for i in range(0, len(points), step):
@@ -113,7 +113,7 @@ class KernelMachine:
     def _decider(self, dtype: Any) -> Callable[[Floats], Floats]:
         """Return a function from points to decision values, one column per pair of classes."""
         if self.kernel != "rbf":
-            # Without bound, so that single precision could lose more than the margin allows.
+            # These kernels are unbounded, so single precision could lose more than the margin allows.
             return lambda points: self._gram(self.before(points)) @ self.weights + self.intercept
         center = self.vectors.mean(axis=0)
         vectors = self.vectors - center
@@ -153,7 +153,7 @@ class KernelMachine:
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The class with most of the k nearest points, ties to the lowest."""
+    """The class with most of the k nearest points; ties go to the lowest."""
 
     votes: NeighborVotes
     k: int
@@ -164,7 +164,7 @@ class Neighbors:
         return self.votes(self.before(points), self.k).argmax(axis=1)
 
     def doubtful(self, points: Floats, rtol: float) -> NDArray[np.bool_]:
-        """Return nowhere: a disagreement over ties means that `predict` must be asked."""
+        """Return False everywhere: if ties are broken differently, only `predict` can be used."""
         return np.zeros(len(points), dtype=bool)
 
     def mass(self, components: Components, scales: Sequence[float]) -> ExactMass | None:

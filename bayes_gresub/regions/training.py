@@ -1,4 +1,4 @@
-"""Training rules: cloning, seeding and weighing what scikit-learn can fit. Nothing is estimated here."""
+"""Train rules: clone, seed, weight and fit scikit-learn estimators. Nothing is estimated here."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def trained(
     rule : anything that scikit-learn can clone and fit
     X, labels : the training points
     weights : ndarray of shape (n,), optional
-        Handed to the last step's `sample_weight`.
+        Passed to the last step as `sample_weight`.
     seed : SeedSequence, optional
-        From which every `random_state` of the rule that is None takes one.
+        For every `random_state` of the rule that is None.
     """
     model = clone(rule)
     if seed is not None and hasattr(model, "get_params"):
@@ -48,7 +48,7 @@ def trained(
 
 
 def weight_argument(rule: Any) -> str:
-    """Return under which name `fit` takes weights of the points, or raise where it takes none."""
+    """Return the name under which `fit` takes weights of the points, or raise if it takes none."""
     prefix, last = _last_part(rule)
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
@@ -59,10 +59,10 @@ def weight_argument(rule: Any) -> str:
 
 
 def read_for_rule(rule: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Sample:
-    """Return a sample that hands a rule the rows of X as they were given: columns of any type, in their own types.
+    """Return a sample that passes the rows of X to a rule as given: columns of any type keep their types.
 
-    X must be numeric and finite, unless the rule prepares it itself: a Pipeline does, and so does an estimator that
-    tells scikit-learn that it takes missing values, or sparse matrices.
+    X must be numeric and finite, unless the rule prepares it itself: a Pipeline does, and so does an estimator
+    whose scikit-learn tags allow missing values, or sparse matrices.
     """
     is_numeric = True
     try:
@@ -87,7 +87,7 @@ def check_rule(rule: Any) -> None:
         )
     if isinstance(_last_part(rule)[1], FrozenEstimator):
         raise TypeError(
-            "rule must learn from the points it is given; a FrozenEstimator does not, so every split would judge the "
+            "rule must learn from the points it is given; a FrozenEstimator does not, so every split would test the "
             "same classifier on points it was trained on. Pass the estimator inside it, or use a measure."
         )
     try:
@@ -100,7 +100,7 @@ def check_rule(rule: Any) -> None:
 
 
 def is_fitted(classifier: Any, points: Any) -> bool:
-    """Return whether a classifier is trained: whether it says so, or predicts at these points."""
+    """Return whether a classifier is trained: it is marked as fitted, or predicts at these points."""
     if isinstance(classifier, FrozenEstimator) or not hasattr(classifier, "get_params"):
         return True
     try:
@@ -115,7 +115,7 @@ def is_fitted(classifier: Any, points: Any) -> bool:
 
 
 def _last_part(rule: Any) -> tuple[str, Any]:
-    """Return what predicts in the end, inside Pipelines and searches, and the prefix of its arguments in `fit`."""
+    """Return the prefix of `fit` arguments of the last estimator inside Pipelines and searches, and that estimator."""
     prefix, last = "", rule
     while True:
         if isinstance(last, Pipeline):
@@ -134,5 +134,5 @@ def _prepares(rule: Any, is_sparse: bool) -> bool:
     tags = getattr(rule, "__sklearn_tags__", None)
     if tags is None:
         return False
-    takes = get_tags(rule).input_tags
-    return bool(takes.sparse if is_sparse else takes.allow_nan)
+    input_tags = get_tags(rule).input_tags
+    return bool(input_tags.sparse if is_sparse else input_tags.allow_nan)

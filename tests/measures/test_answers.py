@@ -119,7 +119,7 @@ def test_labels_that_json_cannot_hold_are_refused(sample):
             return np.full(len(X), b"no", dtype=object)
 
     estimate = bg.Empirical().fit(X, labels).error(Constant())
-    with pytest.raises(TypeError, match="labels must be numbers, strings or booleans to be kept"):
+    with pytest.raises(TypeError, match="labels must be numbers, strings or booleans to be saved"):
         estimate.to_json()
 
 

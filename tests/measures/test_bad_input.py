@@ -553,7 +553,9 @@ def test_classifier_must_be_an_object_with_predict(name, classifier):
 def test_classifier_that_guesses_is_refused(name, seed):
     X, y = sample()
     classifier = DummyClassifier(strategy="uniform", random_state=seed).fit(X, y)
-    with pytest.raises(ValueError, match=r"predict must be a function of the point: .* fix its predictions first"):
+    with pytest.raises(
+        ValueError, match=r"predict must be a function of the point; .* make its predictions deterministic"
+    ):
         MEASURES[name].make(random_state=0).fit(X, y).error(classifier)
 
 
@@ -731,7 +733,7 @@ def test_odd_samples_have_finite_errors(name, odd, rule):
 
 def test_class_of_duplicates_only_gets_a_warning():
     X, y = sample()
-    with pytest.warns(UserWarning, match=r"its kernel width is 0 and nothing is smoothed there\. Drop the duplicates"):
+    with pytest.warns(UserWarning, match=r"the kernel width is 0 and nothing is smoothed there\. Drop the duplicates"):
         bg.Bolstered().fit(np.concatenate([X, X]), np.concatenate([y, y]))
 
 

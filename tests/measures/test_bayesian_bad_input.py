@@ -168,7 +168,7 @@ def test_class_without_points_in_a_part_is_refused():
             for name, value in vars(whole).items()
         }
     )
-    with pytest.raises(ValueError, match=r"needs points of each; got none of \[1\]\. Fit with all classes"):
+    with pytest.raises(ValueError, match=r"needs points of every class; got none of \[1\]\. Fit with all classes"):
         conjugate().fit_sample(part, np.random.SeedSequence(0))
 
 
@@ -824,7 +824,7 @@ def test_resamplers_cannot_centre_a_posterior(resampler):
 
 def test_samples_side_by_side_must_have_one_shape():
     with pytest.raises(
-        ValueError, match=r"as many features and classes each; got \(features, classes\) \[\(3, 2\), \(3, 3\)"
+        ValueError, match=r"the same numbers of features and classes; got \(features, classes\) \[\(3, 2\), \(3, 3\)"
     ):
         gibbs().fit_many([sample(), sample(c=3)])
 

@@ -31,7 +31,7 @@ def true_error(head, extractor, X, y):
 def test_features_of_training_points_have_collapsed_and_it_warns(world):
     X, y, others, labels, own, _ = world
     truth = true_error(own.head(), own, others, labels)
-    with pytest.warns(UserWarning, match=r"may have been trained on these points.*held_out=True, or out-of-fold"):
+    with pytest.warns(UserWarning, match=r"may have been trained on these points.*held_out=True, or use out-of-fold"):
         measure = bg.on_features(bg.Bolstered(random_state=0), own).fit(X, y)
     assert measure.error(own.head()).value < 0.4 * truth
 

@@ -347,7 +347,7 @@ class TestPrior:
         found = fixed(20.0).fit(X, y).check(LinearDiscriminantAnalysis().fit(X, y))["sensitivity"]
         assert found.is_problem
         assert found.sentence.startswith("The prior matters: half the strength gives an error of")
-        assert found.sentence.endswith("Give a reason for its strength, or report the range.")
+        assert found.sentence.endswith("Justify its strength, or report the range.")
 
     def test_half_and_double_strength_are_those_of_refits(self):
         """Draws of the refits, 2000 each: within 4.5 standard errors of their closed forms."""
@@ -470,7 +470,7 @@ class TestModelFree:
         found = measure.check(LinearDiscriminantAnalysis().fit(X, y))["model-free"]
         assert found.is_problem
         assert found.sentence.startswith("The model and the points disagree: the model gives")
-        assert found.sentence.endswith("Trust neither before the fit is understood.")
+        assert found.sentence.endswith("Trust neither until the fit is understood.")
         assert found.numbers["gap"] < 0
 
     def test_rivals_are_the_measures_they_are_named_after(self):

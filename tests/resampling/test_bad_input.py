@@ -138,7 +138,7 @@ def test_empty_features_are_refused(name, shape):
 @every_resampler
 def test_text_columns_are_refused(name):
     frame = pd.DataFrame(sample()[0], columns=["a", "b", "c"]).assign(colour="red")
-    with refused(ValueError, r"X must be numeric; .* in colour\. .* encode those columns"):
+    with refused(ValueError, r"X must be numeric; .* in colour\. .* encode these columns"):
         RESAMPLERS[name]().error(Counted(), frame, sample()[1])
 
 
@@ -471,7 +471,7 @@ def test_bad_random_state_is_refused_in_the_call(name, seed):
 @every_resampler
 def test_generator_is_refused_in_the_constructor(name):
     """The same resampler must give the same number twice, and a generator is advanced by every use."""
-    with refused(ValueError, r"got a Generator, which every call would change\. Pass it to error instead"):
+    with refused(ValueError, r"got a Generator, which every call would advance\. Pass it to error instead"):
         RESAMPLERS[name](random_state=np.random.default_rng(0)).error(Counted(), *sample())
 
 
@@ -752,7 +752,7 @@ def test_bad_random_state_of_a_test_set_is_refused(seed):
 def test_generator_is_refused_in_the_constructor_of_a_test_set(fitted):
     measure = bg.Bolstered().fit(*sample()) if fitted else bg.Bolstered()
     test_set = bg.TestSet(*sample(), measure, random_state=np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"got a Generator, which every call would change\. Pass it to error"):
+    with pytest.raises(ValueError, match=r"got a Generator, which every call would advance\. Pass it to error"):
         test_set.error(trained())
 
 
