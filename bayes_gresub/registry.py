@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -82,7 +83,8 @@ def make_estimator(name: str, **parameters: Any) -> Any:
     """
     name = _ALIASES.get(name, name)
     if name not in _ENTRIES:
-        check_name(name, _ENTRIES, "estimator")
+        more = "" if "bayes_gresub.paper" in sys.modules else "`import bayes_gresub.paper` adds names from the paper."
+        check_name(name, _ENTRIES, "estimator", more)
     return _ENTRIES[name].make(**parameters)
 
 

@@ -175,6 +175,12 @@ CHECKS = (
         ("measures/test_bad_input.py", "-k class_prior"),
     ),
     Fault(
+        "class prior: a sum below one is taken",
+        "abs(probabilities.sum() - 1) > 1e-8",
+        "probabilities.sum() > 1 + 1e-8",
+        ("measures/test_bad_input.py", "-k class_prior"),
+    ),
+    Fault(
         "classifier: unknown kinds are not asked twice",
         "if not in_part and (with_geometry or not is_known_function(classifier)):",
         "if not in_part and is_known_function(classifier):",
@@ -260,6 +266,18 @@ ORDERS = (
         "whole[self.rows] = values",
         "whole[: len(values)] = values",
         ("contract/test_measures.py", "-k keep_their_row and resub"),
+    ),
+    Fault(
+        "contributions of a resampler: weights of the first rows",
+        "sample.at_given_rows(contributions), sample.at_given_rows(point_weights)",
+        "np.resize(contributions, sample.n_given), sample.at_given_rows(point_weights)",
+        ("contract/test_resamplers.py", "-k contribute_nothing and cv"),
+    ),
+    Fault(
+        "classes of a classifier: taken to be in the order of the data",
+        'return all_classes, encode_labels(listed, all_classes, "classes_", "")',
+        "return all_classes, np.arange(len(listed))",
+        ("regions/test_geometry.py", "-k backwards"),
     ),
     Fault(
         "confusion: transposed",

@@ -1,5 +1,8 @@
 """The registry: which names there are, what each makes, and what is said of names that are not."""
 
+import subprocess
+import sys
+
 import pytest
 from sklearn.base import BaseEstimator
 
@@ -86,6 +89,12 @@ def test_unknown_name_lists_every_name():
         bg.make_estimator("bolsterd")
     listed = str(raised.value).split("the names are ")[1].rstrip(".").split(", ")
     assert sorted(listed) == sorted(NAMES)
+
+
+def test_names_of_the_paper_are_a_known_import_away():
+    code = "import bayes_gresub as bg; bg.make_estimator('paper-bolstered')"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "`import bayes_gresub.paper` adds names from the paper." in result.stderr
 
 
 @pytest.mark.parametrize(

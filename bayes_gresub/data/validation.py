@@ -28,13 +28,14 @@ def check_whole(value: Any, name: str, least: int) -> int:
     return int(value)
 
 
-def check_name(name: str, valid: Iterable[str], kind: str) -> str:
-    """Return a name that must be one of `valid`; the message lists them, nearest first."""
+def check_name(name: str, valid: Iterable[str], kind: str, remedy: str = "") -> str:
+    """Return a name that must be one of `valid`; the message lists them, nearest first, and ends with the remedy."""
     names = list(valid)
     if name not in names:
         near = difflib.get_close_matches(str(name), names, n=len(names), cutoff=0.4)
         distant = sorted(set(names) - set(near))
-        raise ValueError(f"unknown {kind} {name!r}; the names are {', '.join([*near, *distant])}.")
+        listed = f"unknown {kind} {name!r}; the names are {', '.join([*near, *distant])}."
+        raise ValueError(f"{listed} {remedy}" if remedy else listed)
     return name
 
 
