@@ -228,6 +228,7 @@ def region_mass(
     scales: Sequence[float] = (1.0,),
     center_labels: Ints | None = None,
     spread: Callable[[Floats], float] | None = None,
+    seen: Callable[[Floats, Ints, Ints], None] | None = None,
 ) -> RegionMass:
     r"""Return the mass :math:`\mu_i(\{x: \psi(x) = j\})` that each component gives to each decision region.
 
@@ -245,6 +246,8 @@ def region_mass(
         The region that each centre lies in, if already known.
     spread : callable, optional
         Maps the values so far to a standard error, for the sampler's `tol`.
+    seen : callable, optional
+        Is handed the sampled points, the components they were drawn from and the regions they lie in, batch by batch.
     """
     k, c = len(components.centers), len(regions.classes)
     factors = np.asarray(scales, dtype=float)
@@ -260,7 +263,7 @@ def region_mass(
     if formula is not None:
         result = RegionMass(formula.values[:, None], formula.method, True, predicted)
     else:
-        result = _sample_mass(components, regions, still, sampler, factors, spread)
+        result = _sample_mass(components, regions, still, sampler, factors, spread, seen)
     if center_labels is not None:
         # The prediction at the centre itself also decides centres that lie on a boundary.
         at_points = np.eye(c)[center_labels]
@@ -278,6 +281,7 @@ def _sample_mass(
     sampler: Sampler,
     scales: Floats,
     spread: Callable[[Floats], float] | None,
+    seen: Callable[[Floats, Ints, Ints], None] | None,
 ) -> RegionMass:
     """Sample the components with spread; the caller fills in the point masses."""
     moving = np.flatnonzero(~still)
@@ -291,15 +295,18 @@ def _sample_mass(
         values[:, :, moving] = means
         return values
 
-    def in_region(points: Floats, _: Ints) -> Floats:
+    def in_region(points: Floats, owners: Ints) -> Floats:
         try:
-            return identity[regions.labels(points)]
+            labels = regions.labels(points)
         except Exception as error:
             error.add_note(
                 "raised by predict at points sampled about the training points: the kernels may leave the domain of "
                 "the classifier. PosteriorProbability and Empirical predict at the data only."
             )
             raise
+        if seen is not None:
+            seen(points, moving[owners], labels)
+        return identity[labels]
 
     spread_of_part = None if spread is None else lambda part: spread(expand(part))
     sampled = sampler.means(components.take(moving), in_region, scales.tolist(), spread_of_part)

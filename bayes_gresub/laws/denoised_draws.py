@@ -2,58 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
-from bayes_gresub.data.arrays import Floats, Ints
-from bayes_gresub.data.seeds import HALF, child
-from bayes_gresub.laws.confusion import RegionMass, Regions, joint, region_mass, with_prior
-from bayes_gresub.laws.law import Law
-from bayes_gresub.laws.sampling import Sampler
-
-
-@dataclass(frozen=True, eq=False)
-class ConfusionDraws:
-    """Joint confusion masses of posterior draws: (1, draws, c, c) if exact, else two estimates of each draw."""
-
-    halves: Floats
-    method: str
-    exact: bool
-    n_predicted: int
-
-
-def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels: Ints | None = None) -> ConfusionDraws:
-    """Return the joint confusion mass of every draw of a posterior over laws, exact or twice with independent noise.
-
-    In the second half, draws get their points in another order. In the same order their noise would be correlated:
-    neighbouring stretches of a Sobol' sequence are shifts of each other, by the same bits in every scramble.
-    """
-    law = law.over(len(regions.classes))
-    assert not callable(law.labels), "labels of posterior draws are those of their components"
-    draws, k = law.weights.shape
-    components = law.components
-    has_own_components = len(components) == draws * k
-
-    def half(number: int, order: Ints | None) -> RegionMass:
-        half_sampler = replace(sampler, seed=child(sampler.seed, HALF, number))
-        ordered = components if order is None else components.take(order)
-        return region_mass(ordered, regions, half_sampler, center_labels=center_labels)
-
-    first = half(0, None)
-    values, n_predicted = first.values[0], first.n_predicted
-    if not first.exact:
-        rng = np.random.default_rng(child(sampler.seed, HALF))
-        order = (np.arange(k)[:, None] * draws + rng.permutation(draws)).ravel()
-        second = half(1, order)
-        second_values = np.empty_like(values)
-        second_values[:, order] = second.values[0]
-        values, n_predicted = np.concatenate([values, second_values]), n_predicted + second.n_predicted
-    values = values.reshape(len(values), k, draws, -1).swapaxes(1, 2) if has_own_components else values[:, None]
-    halves = joint(values, law.weights, law.labels)
-    if law.class_prior is not None:
-        halves = with_prior(halves, law.class_prior)
-    return ConfusionDraws(halves, first.method, first.exact, n_predicted)
+from bayes_gresub.data.arrays import Floats
 
 
 def denoised(halves: Floats) -> Floats:

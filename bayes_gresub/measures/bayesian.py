@@ -23,7 +23,8 @@ from bayes_gresub.estimate.posterior_draws import PosteriorDraws
 from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, ShortChains
 from bayes_gresub.estimate.text import NO_SPACE
 from bayes_gresub.laws.confusion import error_mass
-from bayes_gresub.laws.denoised_draws import ConfusionDraws, confusion_draws, denoised
+from bayes_gresub.laws.confusion_draws import ConfusionDraws, confusion_draws
+from bayes_gresub.laws.denoised_draws import denoised
 from bayes_gresub.laws.law import Law
 from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures.bayesian_check import check_error
@@ -267,7 +268,7 @@ class Bayesian(Measure):
         moments = fitted.moments(region)
         chains = fitted.draws.shape
         mean = confusions.mean(axis=0)[None] if moments is None else moments.confusion[None]
-        noise = float(mcse(error_mass(mass.halves.mean(axis=0)).reshape(chains)))
+        noise = float(mcse(error_mass(mass.separate).reshape(chains)))
         method = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
         return ErrorEstimate(
             classes=region.classes,
@@ -388,8 +389,11 @@ class Bayesian(Measure):
         labels, n_predicted = draws.center_labels(region)
         blocks = [confusion_draws(law, region, sampler, labels) for law in self.law_draws()]
         n_predicted += sum(block.n_predicted for block in blocks)
+        if len(blocks) == 1:
+            return replace(blocks[0], n_predicted=n_predicted)
         halves = np.concatenate([block.halves for block in blocks], axis=1)
-        return ConfusionDraws(halves, blocks[0].method, blocks[0].exact, n_predicted)
+        separate = np.concatenate([block.separate for block in blocks])
+        return ConfusionDraws(halves, separate, blocks[0].method, blocks[0].exact, n_predicted)
 
     def _choose_sampler(self) -> str:
         """Return the sampler, with "auto" the cheapest one that gives the model's posterior."""

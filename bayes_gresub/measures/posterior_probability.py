@@ -16,7 +16,7 @@ from bayes_gresub.data.validation import check_whole
 from bayes_gresub.estimate.estimands import ThisClassifier
 from bayes_gresub.estimate.posterior_draws import InSampleDraws, PosteriorDraws
 from bayes_gresub.laws.components import Components
-from bayes_gresub.laws.denoised_draws import confusion_draws
+from bayes_gresub.laws.confusion_draws import confusion_draws
 from bayes_gresub.laws.law import Law
 from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures.error_draws import ErrorDraws

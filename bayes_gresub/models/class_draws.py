@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.laws.components import Components, Normal, StudentT
+from bayes_gresub.laws.densities import Densities
 from bayes_gresub.laws.law import Law
 from bayes_gresub.regions.region import Region
 
@@ -165,34 +165,19 @@ class ComponentDraws(ClassDraws):
         return self.components().draw((codes * parts + part) * total + draws, rng)
 
     def log_density(self, points: Floats) -> Floats:
-        r"""Return the log density of each class at points.
-
-        With T T' the covariance and q = |T^(-1)(x - mu)|^2, it is :math:`-\tfrac12 q - \log|T| - \tfrac d2 \log 2\pi`
-        for a normal component, and Student's for others; parts are added up by their weights.
-        """
+        """Return the log density of each class at points; parts are added up by their weights."""
         total, c, parts = self._flat
-        d = self.means.shape[-1]
-        means = self.means.reshape(total, c, parts, d)
-        spread = self.spread.reshape(total, *self.spread.shape[2:])
-        dof = None if self.dof is None else self.dof.reshape(total, 1, c, 1)
+        densities = Densities(self.components())
+        with np.errstate(divide="ignore"):
+            log_weights = (
+                0.0 if self.weights is None else np.log(self.weights.reshape(total, c, parts)).transpose(1, 2, 0)
+            )
         result = np.empty((total, len(points), c))
-        step = max(1, _LOG_DENSITY_ELEMENTS // (len(points) * c * parts * d))
-        for begin in range(0, total, step):
+        step = max(1, _LOG_DENSITY_ELEMENTS // (total * c * parts))
+        for begin in range(0, len(points), step):
             rows = slice(begin, begin + step)
-            centered = points[:, None, None, :] - means[rows, None]
-            distance, log_det = _whitened(spread[rows], centered, self._kind)
-            if dof is None:
-                each = -0.5 * distance - log_det - 0.5 * d * np.log(2 * np.pi)
-            else:
-                v = dof[rows]
-                each = gammaln((v + d) / 2) - gammaln(v / 2) - 0.5 * d * np.log(np.pi * v) - log_det
-                each = each - 0.5 * (v + d) * np.log1p(distance / v)
-            if self.weights is None:
-                result[rows] = each[..., 0]
-            else:
-                with np.errstate(divide="ignore"):
-                    each = each + np.log(self.weights.reshape(total, c, parts))[rows, None]
-                result[rows] = np.logaddexp.reduce(each, axis=-1)
+            every = densities(points[rows]).reshape(-1, c, parts, total) + log_weights
+            result[:, rows] = np.moveaxis(np.logaddexp.reduce(every, axis=2), -1, 0)
         return result
 
     def best_errors(self, probabilities: Floats, n_points: int, rng: np.random.Generator) -> Floats:
@@ -227,16 +212,3 @@ class ComponentDraws(ClassDraws):
         if self._kind == 2:
             return np.asarray(self.spread @ self.spread.swapaxes(-1, -2))
         return np.asarray(self.spread**2)
-
-
-def _whitened(spread: Floats, centered: Floats, kind: int) -> tuple[Floats, Floats]:
-    """Return |T^(-1) v|^2 for centred points v (s, m, c, parts, d), and log |T|, to be broadcast with it."""
-    d = centered.shape[-1]
-    if kind == 2:
-        moved = np.moveaxis(centered, 1, -1)
-        inside = np.linalg.solve(np.broadcast_to(spread, (*moved.shape[:3], d, d)), moved)
-        _, log_det = np.linalg.slogdet(spread)
-        return np.moveaxis((inside**2).sum(axis=-2), -1, 1), log_det[:, None]
-    deviation = spread[:, None] if kind == 1 else spread[:, None, ..., None]
-    log_det = np.log(deviation).sum(axis=-1) * (1 if kind == 1 else d)
-    return ((centered / deviation) ** 2).sum(axis=-1), log_det
