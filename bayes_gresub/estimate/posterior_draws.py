@@ -25,6 +25,8 @@ class PosteriorDraws(IntervalMethod):
         Monte-Carlo standard error of their mean error, if the draws depend on each other or are noisy.
     exact_sd : float or None
         Posterior standard deviation of the error, if it has a closed form.
+    noise_share : float
+        Variance of the integration noise in the draws, divided by the posterior variance; 0 if they are exact.
     source : object or None
         What `to_inference_data` is made from; `to_dict` leaves it out.
 
@@ -43,6 +45,7 @@ class PosteriorDraws(IntervalMethod):
     confusions: Floats
     std_error: float | None = None
     exact_sd: float | None = None
+    noise_share: float = 0.0
     source: Any = None
 
     name = "posterior-draws"
@@ -87,8 +90,8 @@ class PosteriorDraws(IntervalMethod):
         confusions = with_prior(self.confusions, probabilities)
         std_error = None
         if self.std_error is not None and self.source is not None:
-            std_error = self.source.noise_of(error_mass(confusions))
-        return type(self)(target, confusions, std_error)
+            std_error = self.source.noise_under(probabilities)
+        return type(self)(target, confusions, std_error, noise_share=self.noise_share)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the source."""
@@ -98,12 +101,13 @@ class PosteriorDraws(IntervalMethod):
             "confusions": self.confusions.tolist(),
             "std_error": self.std_error,
             "exact_sd": self.exact_sd,
+            "noise_share": self.noise_share,
         }
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> PosteriorDraws:
         target, confusions = Estimand.from_dict(values["target"]), np.array(values["confusions"], dtype=float)
-        return cls(target, confusions, values["std_error"], values["exact_sd"])
+        return cls(target, confusions, values["std_error"], values["exact_sd"], values.get("noise_share", 0.0))
 
 
 class InSampleDraws(PosteriorDraws):

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from bayes_gresub.data.arrays import Floats, Labels
 from bayes_gresub.data.description import describe
@@ -23,7 +24,7 @@ from bayes_gresub.estimate.posterior_draws import PosteriorDraws
 from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, ShortChains
 from bayes_gresub.estimate.text import NO_SPACE
 from bayes_gresub.laws.confusion import error_mass
-from bayes_gresub.laws.confusion_draws import ConfusionDraws, confusion_draws
+from bayes_gresub.laws.confusion_draws import MOST_NOISE, ConfusionDraws, confusion_draws
 from bayes_gresub.laws.denoised_draws import denoised
 from bayes_gresub.laws.law import Law
 from bayes_gresub.laws.sampling import Sampler
@@ -268,7 +269,17 @@ class Bayesian(Measure):
         moments = fitted.moments(region)
         chains = fitted.draws.shape
         mean = confusions.mean(axis=0)[None] if moments is None else moments.confusion[None]
-        noise = float(mcse(error_mass(mass.separate).reshape(chains)))
+        behind = replace(
+            fitted, halves=None if mass.exact else halves, separate=fitted.given_class(mass.separate[None])[0]
+        )
+        noise = behind.noise_under(fitted.flat_probabilities)
+        if mass.noise_share > MOST_NOISE:
+            warn_user(
+                f"the posterior draws of the error are noisy: the variance of their integration noise is "
+                f"{mass.noise_share:.2g} of the posterior variance, more than {MOST_NOISE:g}. Intervals allow for it, "
+                "single draws are uncertain. Raise n_points.",
+                ConvergenceWarning,
+            )
         method = f"{mass.method}, for each of {chains[0]} x {chains[1]} posterior draws"
         return ErrorEstimate(
             classes=region.classes,
@@ -289,7 +300,8 @@ class Bayesian(Measure):
                 confusions,
                 std_error=noise if moments is None and np.isfinite(noise) else None,
                 exact_sd=None if moments is None else float(np.sqrt(moments.variance)),
-                source=replace(fitted, halves=None if mass.exact else halves),
+                noise_share=mass.noise_share,
+                source=behind,
             ),
             missing=Missing(
                 value=None if fitted.prior_known else ClassProbabilitiesUnknown(),

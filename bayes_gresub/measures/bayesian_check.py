@@ -12,6 +12,7 @@ from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import child
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.laws.confusion import class_errors
+from bayes_gresub.laws.confusion_draws import MOST_NOISE
 from bayes_gresub.measures.bolstered import Bolstered
 from bayes_gresub.measures.bolstered_posterior import BolsteredPosterior
 from bayes_gresub.models.check_report import Finding
@@ -27,10 +28,12 @@ _MOST_SHIFT = 0.5
 """Shift of the mean, in posterior standard deviations, above which a prior matters."""
 
 _LEAST_WEIGHT_ESS = 50.0
-_RIVAL_ERROR = 0.05
-"""Typical root-mean-square error of estimates without a model in the study of the paper's populations."""
+_LEVEL = 0.95
+_MOST_GAP = 2.0
+"""Binomial standard errors between the interval and the nearest estimate without a model, above which they disagree.
 
-_MOST_GAP = 2.5
+In 576 samples of the paper's Gaussian classes (n 40 to 350, 6 rules) the gap was larger in 1.6%, all of them 1NN.
+"""
 
 
 def check_error(
@@ -64,13 +67,21 @@ def _check_convergence(measure: Bayesian, estimate: ErrorEstimate) -> Finding:
         f"R-hat {numbers['rhat']:.3f}, {numbers['ess']:.0f} effective draws, Monte-Carlo error {numbers['mcse']:.2g}"
     )
     disagree, few = numbers["rhat"] > HIGHEST_RHAT, numbers["ess"] < LEAST_ESS
+    posterior = estimate.posterior_draws
+    numbers["noise_share"] = 0.0 if posterior is None else posterior.noise_share
+    is_noisy = numbers["noise_share"] > MOST_NOISE
     if disagree:
         sentence = f"The chains do not agree on the error ({values}). Raise tune and draws."
     elif few:
         sentence = f"The effective draws of the error are few ({values}), so interval ends are uncertain. Raise draws."
+    elif is_noisy:
+        sentence = (
+            f"The chains agree on the error ({values}), but integration noise has {numbers['noise_share']:.2g} of the "
+            "posterior variance, so single draws are uncertain. Raise n_points."
+        )
     else:
         sentence = f"The chains agree on the error ({values})."
-    return Finding("error", disagree or few, sentence, numbers)
+    return Finding("error", disagree or few or is_noisy, sentence, numbers)
 
 
 def _check_sensitivity(
@@ -120,15 +131,25 @@ def _check_gap(measure: Bayesian, classifier: Any, estimate: ErrorEstimate, seed
     for number, rival in enumerate(rivals):
         fitted = rival.fit_sample(sample, child(seed, 2, number))
         values.append(fitted.error(classifier, random_state=child(seed, 3, number)).value)
-    value, sd = estimate.value, float(_overall_draws(estimate).std())
-    gap = value - float(np.clip(value, min(values), max(values)))
-    allowed = _MOST_GAP * float(np.hypot(sd, _RIVAL_ERROR))
-    numbers = {"model": value, "posterior_probability": values[0], "semi_bolstered": values[1], "gap": gap}
+    low, high = estimate.interval(_LEVEL)
+    nearest = float(np.clip(estimate.value, min(values), max(values)))
+    gap = max(low - nearest, nearest - high, 0.0)
+    n = len(sample.features)
+    allowed = _MOST_GAP * float(np.sqrt(max(nearest * (1.0 - nearest), 1 / n) / n))
+    numbers = {
+        "model": estimate.value,
+        "low": low,
+        "high": high,
+        "posterior_probability": values[0],
+        "semi_bolstered": values[1],
+        "gap": gap,
+        "allowed": allowed,
+    }
     comparison = (
-        f"the model gives {value:.3f}; without a model bolstered posterior probability gives {values[0]:.3f}, "
-        f"semi-bolstering {values[1]:.3f}"
+        f"the model gives {estimate.value:.3f} ({100 * _LEVEL:g}% interval {low:.3f} to {high:.3f}); without a model "
+        f"bolstered posterior probability gives {values[0]:.3f}, semi-bolstering {values[1]:.3f}"
     )
-    if abs(gap) > allowed:
+    if gap > allowed:
         sentence = f"The model and the points disagree: {comparison}. Trust neither until the fit is understood."
-        return Finding("model-free", True, sentence, numbers | {"allowed": allowed})
-    return Finding("model-free", False, f"Estimates without a model do not contradict: {comparison}.", numbers)
+        return Finding("model-free", True, sentence, numbers)
+    return Finding("model-free", False, f"Estimates without a model agree with the interval: {comparison}.", numbers)

@@ -60,6 +60,8 @@ class FittedClasses:
         Whether class probabilities were given or learned.
     halves : ndarray of shape (2, draws, c, regions) or None
         The two estimates of the masses behind one estimate, before their noise was taken out.
+    separate : ndarray of shape (draws, c, regions) or None
+        The same masses from points of each draw's own, or exact ones.
     """
 
     posterior: ClassPosterior
@@ -70,6 +72,7 @@ class FittedClasses:
     attrs: Mapping[str, str]
     prior_known: bool = True
     halves: Floats | None = None
+    separate: Floats | None = None
 
     @property
     def draws(self) -> ClassDraws:
@@ -131,9 +134,16 @@ class FittedClasses:
         probabilities, n_regions = self.flat_probabilities, self.halves.shape[-1]
         return np.stack([error_mass(joint_confusion(half, probabilities, n_regions)) for half in self.halves])
 
-    def noise_of(self, draws: Floats) -> float:
-        """Return the Monte-Carlo standard error of the mean of numbers, one for every posterior draw."""
-        return float(mcse(draws.reshape(self.draws.shape)))
+    def noise_under(self, probabilities: Floats) -> float:
+        """Return the Monte-Carlo standard error of the mean error, given class probabilities (c,) or (draws, c).
+
+        It comes from points of each draw's own: points that draws share have noise that all draws have in common.
+        """
+        assert self.separate is not None, "an estimate has masses"
+        c, n_regions = self.separate.shape[1:]
+        known = np.broadcast_to(np.asarray(probabilities)[..., :c], (len(self.separate), c))
+        errors = error_mass(joint_confusion(self.separate, known, n_regions))
+        return float(mcse(errors.reshape(self.draws.shape)))
 
     def pairs(self, draws: Ints, rng: np.random.Generator) -> tuple[Floats, Ints]:
         """Draw one pair (x, y) under each of these draws: points and codes."""

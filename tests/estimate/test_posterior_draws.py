@@ -22,8 +22,8 @@ def draws(kind=PosteriorDraws, **fields):
 class Source:
     """Something that draws were made by, which knows their noise."""
 
-    def noise_of(self, errors):
-        return float(errors.std()) / 10
+    def noise_under(self, probabilities):
+        return float(probabilities[0]) / 10
 
 
 def test_equal_tailed_interval_is_the_first_choice():
@@ -82,7 +82,7 @@ def test_other_class_probabilities_give_draws_of_the_same_kind(kind):
 
 def test_noise_under_other_class_probabilities_is_that_of_the_source():
     changed = draws(std_error=0.01, source=Source()).with_class_prior(np.array([0.5, 0.5]), ThisClassifier())
-    assert changed.std_error == pytest.approx(0.05 * ERRORS.std())
+    assert changed.std_error == pytest.approx(0.05)
 
 
 def test_noise_under_other_class_probabilities_is_unknown_without_a_source():

@@ -167,7 +167,7 @@ class TestPlain:
         assert report()["prior"].sentence.startswith("The prior alone implies a best possible error of")
         assert report()["error"].sentence.startswith("The chains agree on the error")
         assert report()["sensitivity"].sentence.startswith("The prior strength matters little")
-        assert report()["model-free"].sentence.startswith("Estimates without a model do not contradict")
+        assert report()["model-free"].sentence.startswith("Estimates without a model agree with the interval")
 
     def test_power_is_told_for_the_smallest_class(self):
         X, y = sample()
@@ -471,7 +471,20 @@ class TestModelFree:
         assert found.is_problem
         assert found.sentence.startswith("The model and the points disagree: the model gives")
         assert found.sentence.endswith("Trust neither until the fit is understood.")
-        assert found.numbers["gap"] < 0
+        assert found.numbers["gap"] > found.numbers["allowed"]
+
+    def test_small_errors_that_differ_by_a_factor_are_a_problem(self):
+        """Far less than a hundredth against two or three hundredths, which n=350 points can tell apart."""
+        rng = np.random.default_rng(0)
+        y = np.arange(350) % 2
+        X = rng.normal(size=(350, 2))
+        X[:, 0] += 4.0 * y
+        apart = [bg.NormalInverseWishart([m, 0.0], 1e5, 1e5, 1e5 * np.eye(2)) for m in (-1.0, 5.0)]
+        measure = fixed(1.0).set_params(model=bg.GaussianClasses(prior=apart)).fit(X, y)
+        finding = measure.check(LinearDiscriminantAnalysis().fit(X, y))["model-free"]
+        assert finding.numbers["model"] < 0.005
+        assert 0.015 < finding.numbers["semi_bolstered"] < 0.05
+        assert finding.is_problem
 
     def test_rivals_are_the_measures_they_are_named_after(self):
         X, y = sample()
