@@ -1,4 +1,4 @@
-"""Run the benchmarks: all, or those named (speed, sampler, scale, selection, studies, bayesian, gp, network)."""
+"""Run the benchmarks: all, or those named (speed, sampler, scale, selection, studies, bayesian, draws, gp, network)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import bayesian, gaussian_process, network, sampler, scale, selection, speed, studies
+from benchmarks import bayesian, draws, gaussian_process, network, sampler, scale, selection, speed, studies
 
 BENCHMARKS = {
     "speed": speed.main,
@@ -15,6 +15,7 @@ BENCHMARKS = {
     "selection": selection.main,
     "studies": studies.main,
     "bayesian": bayesian.main,
+    "draws": draws.main,
     "gp": gaussian_process.main,
     "network": network.main,
 }

@@ -220,7 +220,8 @@ class _Pool:
         self._shares = counts / len(points)
         self._weights, self._densities = weights, densities
         self._used = 0
-        self._sums = np.zeros((len(weights), n_regions))
+        # Of f(x) / q(x), with f the density of each component and q their mean.
+        self._sums = np.zeros((n_regions, weights.size))
 
     @property
     def n_points(self) -> int:
@@ -233,23 +234,18 @@ class _Pool:
         step = max(1, _DENSITY_ELEMENTS // self._weights.size)
         for begin in range(self._used, end, step):
             rows = slice(begin, min(end, begin + step))
-            ratios = self._ratios(self._points[rows])
-            for region in np.unique(self._regions[rows]):
-                self._sums[:, region] += ratios[self._regions[rows] == region].sum(axis=0)
+            densities = self._densities(self._points[rows])
+            densities -= densities.max(axis=1, keepdims=True)
+            np.exp(densities, out=densities)
+            inside = self._regions[rows] == np.arange(len(self._shares))[:, None]
+            self._sums += (inside / densities.mean(axis=1)) @ densities
         self._used = max(self._used, end)
         used = np.bincount(self._regions[: self._used], minlength=len(self._shares))
-        result = np.asarray(self._sums * self._shares / np.maximum(used, 1))
-        result[:, self._largest] = self._weights.sum(axis=1) - result.sum(axis=1)
-        return result
-
-    def _ratios(self, points: Floats) -> Floats:
-        """Return p_s(x) / q(x) for points and draws, (m, draws)."""
         draws, parts = self._weights.shape
-        densities = self._densities(points).reshape(len(points), parts, draws)
-        densities -= densities.max(axis=(1, 2), keepdims=True)
-        np.exp(densities, out=densities)
-        sampled = densities.mean(axis=(1, 2))[:, None]
-        return np.asarray(np.einsum("mps,sp->ms", densities, self._weights) / sampled)
+        by_part = self._sums.reshape(-1, parts, draws)
+        result = np.einsum("rps,sp->sr", by_part, self._weights) * (self._shares / np.maximum(used, 1))
+        result[:, self._largest] = self._weights.sum(axis=1) - result.sum(axis=1)
+        return np.asarray(result)
 
 
 def _ranks(regions: Ints) -> Floats:

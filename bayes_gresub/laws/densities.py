@@ -53,10 +53,10 @@ class Densities:
             linear = precision * centers
             quadratic = precision
         else:
-            inverse = np.linalg.inv(np.linalg.solve(self._unit, components.spread))
+            inverse = np.linalg.inv(components.spread) @ self._unit
             log_volumes = -np.linalg.slogdet(inverse)[1][group]
-            matrices = np.einsum("gpd,gpe->gde", inverse, inverse)
-            linear = np.einsum("kde,ke->kd", matrices[group], centers)
+            matrices = inverse.swapaxes(1, 2) @ inverse
+            linear = (matrices[group] @ centers[:, :, None])[:, :, 0]
             self._first, self._second = np.triu_indices(self._dim)
             both = np.where(self._first == self._second, 1.0, 2.0)
             quadratic = (matrices[:, self._first, self._second] * both)[group]

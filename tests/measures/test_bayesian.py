@@ -570,8 +570,8 @@ class TestOtherClassifiers:
             rates = rows[:, [0, 1], [0, 1]].mean(axis=0)
             assert (np.abs(gaps) < Z * np.sqrt(rates * (1 - rates) / (32 * len(rows)))).all()
 
-    @pytest.mark.parametrize("covariance", ["full", "shared"])
-    @pytest.mark.parametrize("c", [2, 3, pytest.param(4, marks=pytest.mark.long)])
+    @pytest.mark.parametrize("covariance", ["full", pytest.param("shared", marks=pytest.mark.long)])
+    @pytest.mark.parametrize("c", [2, *(pytest.param(c, marks=pytest.mark.long) for c in (3, 4))])
     def test_points_dealt_to_draws_are_no_noisier_than_random_ones(self, c, covariance):
         """Standard deviation over 20 seeds of the integration, at most 1.5 times that of independent points.
 
