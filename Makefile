@@ -6,12 +6,15 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long notebooks bench headline paper mnist lint clean
+.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline paper mnist lint clean
 
 help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
 	@echo "make test       lint, types, tests, doctests, notebooks in quick mode"
 	@echo "make test-long  the checks that take longer"
+	@echo "make test-newest  the tests with the newest versions that pip finds, in .venv-newest: about 7 GB, most of it torch's"
+	@echo "                  accelerator libraries; make test-newest PYTHON=python3.13"
+	@echo "make test-oldest  the tests with the lowest versions that pyproject.toml states, in .venv-oldest: Python 3.11, 5 GB"
 	@echo "make notebooks  the notebooks in full, about a quarter of an hour; keeps their outputs"
 	@echo "make bench      benchmarks, as ratios against scikit-learn; writes benchmarks/results/"
 	@echo "make headline   the figure on top of README, about half an hour"
@@ -39,6 +42,24 @@ test: lint
 test-long: $(READY)
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m long
 
+# Environments of their own, made anew: what pip finds today is what is tested.
+test-newest:
+	$(PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(call test_in,.venv-newest)
+
+test-oldest:
+	$(PYTHON) -m venv --clear .venv-oldest
+	$(PYTHON) tests/oldest_versions.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt --editable '.[dev]'
+	$(call test_in,.venv-oldest)
+
+define test_in
+	$(1)/bin/python --version && $(1)/bin/python -m pip list --disable-pip-version-check | grep -Ei '^($(SHOWN)) '
+	$(1)/bin/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long"
+endef
+SHOWN := numpy|scipy|scikit-learn|pandas|xarray|pymc|pytensor|arviz|torch|gpytorch|nutpie|matplotlib
+
 notebooks: $(READY)
 	$(BIN)/python notebooks/run.py
 
@@ -57,4 +78,4 @@ mnist: $(READY)
 	$(BIN)/python -m benchmarks.mnist "$(FOLDER)" 30 $(WORKERS)
 
 clean:
-	rm -rf $(VENV) build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-newest .venv-oldest build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
