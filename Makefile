@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	$(BIN)/bayes-gresub demo --plot demo.png
+	$(BIN)/bayes-gresub demo --plot demo.png --force
 
 lint: $(READY)
 	$(BIN)/ruff check .
