@@ -14,6 +14,9 @@ from bayes_gresub.cli.console import printable
 # Typer carries a copy of click of its own in some versions: the class is taken from an error that typer raises.
 _CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
+_LONGEST_MESSAGE = 4000
+"""Names in a file, which messages quote, may be of any length."""
+
 
 class OneLineGroup(TyperGroup):
     """Commands whose errors are one line and exit code 2, unless --debug is given, which shows the traceback."""
@@ -63,8 +66,9 @@ def _refuse(error: Any) -> None:
 
 
 def _say(message: str) -> None:
+    line = printable(" ".join(message.split()))
     try:
-        typer.echo(printable(" ".join(message.split())), err=True)
+        typer.echo(line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]}...", err=True)
     except OSError:
         # Nobody reads it; the exit code is still that of the error.
         _discard(sys.stderr)

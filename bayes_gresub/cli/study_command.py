@@ -106,7 +106,8 @@ def _population(table: Table, prepare: bool) -> FiniteData:
     from bayes_gresub.populations import FiniteData
 
     X: Any = table.X
-    about = [("Warning", f"{text[0].upper()}{text[1:]} (--drop)") for text in table.doubts()]
+    about = [("Note", text) for text in table.notes]
+    about += [("Warning", f"{text[0].upper()}{text[1:]} (--drop)") for text in table.doubts()]
     if obstacles := table.obstacles():
         if not prepare:
             raise ValueError(
