@@ -104,10 +104,12 @@ def save_figure(
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    from bayes_gresub.plots.frame import AS_WRITTEN
+
     height = 0.27 * len(comparison.rows) + 2.2 if height is None else height
     figure, ax = plt.subplots(figsize=(7, height), layout="constrained")
     comparison.plot(reference=reference, ax=ax)
-    ax.set_title(title, fontsize="medium", parse_math=False)
+    ax.set_title(title, fontsize="medium", **AS_WRITTEN)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
