@@ -33,6 +33,8 @@ PrepareOption = Annotated[
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes for refits; -1 for all cores.")]
 
+DEFAULT_CLASSIFIER = "rbf-svm"
+
 
 def estimate(
     data: DataArgument,
@@ -85,8 +87,9 @@ def estimate(
     if netcdf is not None:
         check_draws(names)
         _check_netcdf()
+    name = DEFAULT_CLASSIFIER if classifier is None else classifier
     if model is None:
-        rule, X, about = named_classifier(table, classifier or "rbf-svm", prepare)
+        rule, X, about = named_classifier(table, name, prepare)
     else:
         rule, X, about = _model(table, model, trust)
     # Files are written even if nobody reads what is printed, as behind `| head -1`.
@@ -94,7 +97,7 @@ def estimate(
         _print_head(table, about, left_out)
     settings = {
         "data": data,
-        "classifier": None if model else classifier or "rbf-svm",
+        "classifier": None if model else name,
         "model": None if model is None else str(model),
         "estimators": names,
         "prepare": prepare,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from bayes_gresub.cli.loaded_trees import check_trees
 from bayes_gresub.regions.training import is_fitted
@@ -78,8 +79,11 @@ def load_model(path: str | Path, trust: bool = False) -> Any:
     if not file.is_file():
         raise FileNotFoundError(f"there is no model file {str(file)!r}.")
     model = _from_skops(file, trust) if _is_skops(file) else _from_pickle(file, trust)
+    kind = type(model).__name__
     if isinstance(model, type) or not hasattr(model, "predict"):
-        raise ValueError(f"{file.name} must hold a trained classifier with predict; it holds a {type(model).__name__}.")
+        raise ValueError(f"{file.name} must hold a trained classifier with predict; it holds a {kind}.")
+    if hasattr(model, "__sklearn_tags__") and get_tags(model).estimator_type not in ("classifier", None):
+        raise ValueError(f"{file.name} must hold a classifier; {kind} predicts no classes. Save a classifier.")
     return model
 
 
@@ -154,23 +158,26 @@ def _from_skops(file: Path, trust: bool) -> Any:
         from skops import io  # type: ignore[import-untyped]
     except ImportError as error:
         raise ValueError(f"{file.name} is a skops file, which needs skops: pip install skops.") from error
+    with zipfile.ZipFile(file) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > MOST_UNPACKED:
+        raise ValueError(
+            f"a model file must have at most {MOST_UNPACKED // 2**20:,} MB when unpacked; {file.name} has "
+            f"{size // 2**20:,}. Load it in Python, and judge it there."
+        )
     try:
-        with zipfile.ZipFile(file) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-        if size > MOST_UNPACKED:
-            raise ValueError(
-                f"a model file must have at most {MOST_UNPACKED // 2**20:,} MB when unpacked; {file.name} has "
-                f"{size // 2**20:,}. Load it in Python, and judge it there."
-            )
         types = io.get_untrusted_types(file=file)
-        unknown = sorted(set(types) - SAFE_TYPES)
-        if unknown and not trust:
-            raise ValueError(
-                f"{file.name} holds types that are not known to be safe: {', '.join(unknown)}. Loading them may "
-                "run code of whoever wrote the file; allow it with --trust if that is you."
-            )
+    except Exception as error:  # what a file holds may be anything
+        raise ValueError(f"{file.name} cannot be read as a skops file: {_named(error)}.") from error
+    unknown = sorted(set(types) - SAFE_TYPES)
+    if unknown and not trust:
+        raise ValueError(
+            f"{file.name} holds types that are not known to be safe: {', '.join(unknown)}. Loading them may "
+            "run code of whoever wrote the file; allow it with --trust if that is you."
+        )
+    try:
         model = io.load(file, trusted=types)
-    except (OSError, LookupError, TypeError, AttributeError, ImportError, zipfile.BadZipFile, RuntimeError) as error:
+    except Exception as error:  # with --trust code of the file runs, and may raise anything
         raise ValueError(f"{file.name} cannot be read as a skops file: {_named(error)}.") from error
     check_trees(model)
     return model

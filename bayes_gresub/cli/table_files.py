@@ -221,6 +221,8 @@ def _column_names(stream: IO[bytes], encoding: str, mark: str) -> list[str]:
 def _check_names(names: list[str], name: str, mark: str) -> None:
     if not names:
         raise ValueError(f"{name} is empty.")
+    if not "".join(names).strip():
+        raise ValueError(f"the first line must name the columns; that of {name} names none. Write them there.")
     if len(names) > MOST_COLUMNS:
         raise ValueError(
             f"a table must have at most {MOST_COLUMNS:,} columns; {name} has {len(names):,}. Keep those that matter, "

@@ -132,6 +132,8 @@ class Table:
         """
         if not self.obstacles():
             return None, []
+        if not self._useful:
+            raise ValueError(f"a column must differ between rows; all of {self.name} are empty or constant. Add one.")
         words = []
         if self.useless:
             words.append(f"columns left out, empty or constant: {_listed(self.useless)}")
@@ -304,7 +306,7 @@ def _features(frame: pd.DataFrame) -> pd.DataFrame:
             plain = isinstance(column.dtype, np.dtype) and column.dtype.kind != "b"
             columns[name] = column if plain else pd.Series(column.to_numpy(dtype=float, na_value=np.nan))
         elif kind.is_object_dtype(column.dtype) or kind.is_string_dtype(column.dtype) or hasattr(column, "cat"):
-            values = [None if value is None or value != value else value for value in column.astype(object)]
+            values = [None if _is_missing(value) else value for value in column.astype(object)]
             if strange := [value for value in values if not isinstance(value, str | bool | int | float | None)]:
                 raise ValueError(
                     f"column {name!r} holds {type(strange[0]).__name__} objects, neither numbers nor texts. Convert or "
@@ -323,6 +325,13 @@ def _features(frame: pd.DataFrame) -> pd.DataFrame:
             "them, or leave them empty."
         )
     return pd.DataFrame(columns)
+
+
+def _is_missing(value: Any) -> bool:
+    import pandas as pd
+
+    # Of a list, pandas would look at every element.
+    return not hasattr(value, "__len__") and bool(pd.isna(value))
 
 
 def _embedded(name: str, drop: tuple[str, ...]) -> Table:
