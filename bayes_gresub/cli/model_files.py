@@ -198,4 +198,5 @@ def _from_pickle(file: Path, trust: bool) -> Any:
 
 
 def _named(error: BaseException) -> str:
-    return f"{type(error).__name__}: {str(error).rstrip('.')}"
+    message = str(error).rstrip(".")
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

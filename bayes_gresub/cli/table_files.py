@@ -229,7 +229,9 @@ def _check_names(names: list[str], name: str, mark: str) -> None:
             "and check that its rows are in lines."
         )
     if len(names) == 1 and (others := [other for other in _MARKS if other != mark and other in names[0]]):
-        raise ValueError(f"{name} has one column only, whose name holds {others[0]!r}. Give that as the separator.")
+        raise ValueError(
+            f"{name} has one column only, whose name holds {others[0]!r}. Give that as the separator (--separator)."
+        )
 
 
 def _too_large(name: str) -> str:

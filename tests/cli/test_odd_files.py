@@ -1,6 +1,7 @@
 """Odd files and options: each ends with one line that helps, exit code 2 and no traceback, before any estimate."""
 
 import gzip
+import json
 import os
 import pickle
 import zipfile
@@ -121,6 +122,18 @@ class Explodes:
         return (int, ("no number",))
 
 
+CALLS_THE_SHELL = json.dumps(
+    {
+        "__class__": "system",
+        "__module__": "os",
+        "__loader__": "FunctionNode",
+        "__id__": 1,
+        "protocol": 2,
+        "content": {"module_path": "os", "function": "system"},
+    }
+)
+"""The schema of a skops file that names a function which runs commands."""
+
 X = good()[["size", "weight"]]
 
 FILES = {
@@ -205,8 +218,8 @@ MODELS = {
         "cannot be read as a skops file",
     ),
     "unknown types": (
-        model(schema('{"__class__": "system", "__module__": "os", "__loader__": "FunctionNode", "content": {}}')),
-        "model.skops",
+        model(schema(CALLS_THE_SHELL)),
+        "not known to be safe: os.system",
     ),
     "untrained": (model(dumped(NearestCentroid())), "is not trained"),
     "transformer": (model(dumped(StandardScaler().fit(X))), "must hold a trained classifier with predict"),
