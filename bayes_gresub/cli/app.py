@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from bayes_gresub.cli.console import printable
+
 # Typer carries a copy of click of its own in some versions: the class is taken from an error that typer raises.
 _CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+_LONGEST_MESSAGE = 4000
+"""Names in a file, which messages quote, may be of any length."""
 
 
 class OneLineGroup(TyperGroup):
@@ -20,6 +27,9 @@ class OneLineGroup(TyperGroup):
             return super().parse_args(ctx, args)
         except _CLICK_ERROR as error:
             _refuse(error)
+            raise
+        except BrokenPipeError as error:
+            _stop_if_unread(error)
             raise
 
     def invoke(self, ctx: Any) -> Any:
@@ -36,6 +46,8 @@ class OneLineGroup(TyperGroup):
         except (typer.Exit, typer.Abort):
             raise
         except Exception as error:
+            if isinstance(error, BrokenPipeError):
+                _stop_if_unread(error)
             if ctx.params.get("debug"):
                 raise
             expected = isinstance(error, ValueError | OSError)
@@ -54,7 +66,30 @@ def _refuse(error: Any) -> None:
 
 
 def _say(message: str) -> None:
-    typer.echo(" ".join(message.split()), err=True)
+    line = printable(" ".join(message.split()))
+    try:
+        typer.echo(line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]}...", err=True)
+    except OSError:
+        # Nobody reads it; the exit code is still that of the error.
+        _discard(sys.stderr)
+
+
+def _stop_if_unread(error: BrokenPipeError) -> None:
+    """End quietly if the reader of the output has stopped, as head does; pipes between processes break as well."""
+    try:
+        # Only writing shows whether it is this pipe; the end of a line does no harm if it is another.
+        typer.echo()
+    except BrokenPipeError:
+        _discard(sys.stdout)
+        # The code of a program that the signal of a broken pipe ended.
+        raise typer.Exit(141) from error
+
+
+def _discard(stream: Any) -> None:
+    """Send what is left in a stream nowhere, since it is written once more at the end of the program."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 app = typer.Typer(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayes_gresub.cli import console
-from bayes_gresub.cli.files import FIGURES, check_output, save_figure
+from bayes_gresub.cli.files import check_figure, check_outputs, replacing, save_figure
 
 if TYPE_CHECKING:
     from bayes_gresub.comparing import Comparison
@@ -20,9 +20,11 @@ def demo(
     plot: Annotated[Path, typer.Option(help="Where to write the figure.")] = Path("demo.png"),
     size: Annotated[int, typer.Option(min=20, max=400, help="Training points drawn from the data set.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the training set and of sampled points.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace the figure if it exists.")] = False,
 ) -> None:
     """Run every estimator on data of scikit-learn, and draw them."""
-    check_output(plot, "--plot", FIGURES)
+    check_figure(plot, "--plot")
+    check_outputs({"--plot": plot}, force=force)
     console.facts(
         [
             ("Data", f"breast_cancer, {size} training points; the other {569 - size} are held out"),
@@ -43,7 +45,8 @@ def demo(
     ):
         console.note(text)
     title = "One RBF-SVM on breast_cancer: its error by each estimator"
-    save_figure(comparison, plot, title, height=10, reference=comparison["test set"].value)
+    with replacing(plot, force) as beside:
+        save_figure(comparison, beside, title, height=10, reference=comparison["test set"].value)
     console.note(f"Figure: {plot}")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayes_gresub.cli import console
-from bayes_gresub.cli.files import FIGURES, check_output, listed, save_figure
+from bayes_gresub.cli.files import check_figure, check_outputs, listed, replacing, save_figure
 from bayes_gresub.cli.report import as_json, print_answer
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ PrepareOption = Annotated[
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes for refits; -1 for all cores.")]
+
+DEFAULT_CLASSIFIER = "rbf-svm"
 
 
 def estimate(
@@ -60,14 +63,15 @@ def estimate(
         Path | None, typer.Option(metavar="FILE", help="Write the posterior of the error for ArviZ.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the table: .png, .svg or .pdf.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace output files that exist.")] = False,
 ) -> None:
     """Estimate the error of a classifier from its own data.
 
     bayes-gresub estimate flowers.csv --target species --classifier lda
     """
     outputs = {"--json": json, "--csv": csv, "--netcdf": netcdf, "--plot": plot}
-    for option, path in outputs.items():
-        check_output(path, option, FIGURES if option == "--plot" else ())
+    check_figure(plot, "--plot")
+    check_outputs(outputs, {"the data file": Path(data), "the model file": model}, force)
     if model is not None and (classifier is not None or prepare):
         raise ValueError("--model brings its own classifier and preparation. Leave --classifier and --prepare out.")
     from bayes_gresub.cli.estimator_choice import check_draws, check_folds, default_estimators
@@ -83,14 +87,17 @@ def estimate(
     if netcdf is not None:
         check_draws(names)
         _check_netcdf()
+    name = DEFAULT_CLASSIFIER if classifier is None else classifier
     if model is None:
-        rule, X, about = named_classifier(table, classifier or "rbf-svm", prepare)
+        rule, X, about = named_classifier(table, name, prepare)
     else:
         rule, X, about = _model(table, model, trust)
-    _print_head(table, about, left_out)
+    # Files are written even if nobody reads what is printed, as behind `| head -1`.
+    with suppress(BrokenPipeError) if any(outputs.values()) else nullcontext():
+        _print_head(table, about, left_out)
     settings = {
         "data": data,
-        "classifier": None if model else classifier or "rbf-svm",
+        "classifier": None if model else name,
         "model": None if model is None else str(model),
         "estimators": names,
         "prepare": prepare,
@@ -103,8 +110,14 @@ def estimate(
     comparison, warnings = _compare(rule, X, table, names, jobs, seed)
     if all(row.estimate is None for row in comparison.rows):
         raise ValueError(f"no estimator returned a number. {comparison.rows[0].message}")
-    print_answer(comparison, table, warnings)
-    _write(comparison, table, settings, warnings, outputs)
+    try:
+        # Before anything is printed: whoever reads that may stop, and the work would be lost.
+        written = _write(comparison, table, settings, warnings, outputs, force)
+    finally:
+        print_answer(comparison, table, warnings)
+    typer.echo()
+    for text in written:
+        console.note(text, "")
 
 
 def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed: int) -> tuple[Comparison, list[str]]:
@@ -180,7 +193,7 @@ def _check_netcdf() -> None:
 
 
 def _print_head(table: Table, about: list[tuple[str, str]], left_out: list[str]) -> None:
-    counts = ", ".join(f"{label} {count}" for label, count in list(table.counts.items())[:10])
+    counts = ", ".join(f"{console.printable(str(label))} {count}" for label, count in list(table.counts.items())[:10])
     more = f" and {len(table.counts) - 10} more" if len(table.counts) > 10 else ""
     column = f" (column {table.target})" if table.target else ""
     console.facts(
@@ -202,23 +215,30 @@ def _write(
     settings: dict[str, Any],
     warnings: list[str],
     outputs: dict[str, Path | None],
-) -> None:
-    typer.echo()
+    force: bool,
+) -> list[str]:
+    """Write the files, and return a line about each."""
+    lines = []
     if path := outputs["--json"]:
-        path.write_text(as_json(comparison, table, settings, warnings))
-        console.note(f"{path}: everything, with what each number estimates and why it has no interval", "")
+        with replacing(path, force) as beside:
+            beside.write_text(as_json(comparison, table, settings, warnings), encoding="utf-8")
+        lines.append(f"{path}: everything, with what each number estimates and why it has no interval")
     if path := outputs["--csv"]:
-        comparison.to_frame().to_csv(path)
-        console.note(f"{path}: the table", "")
+        with replacing(path, force) as beside:
+            comparison.to_frame().to_csv(beside)
+        lines.append(f"{path}: the table")
     if path := outputs["--plot"]:
-        save_figure(comparison, path, f"Error of {comparison.subject}")
-        console.note(f"{path}: the table as a figure", "")
+        with replacing(path, force) as beside:
+            save_figure(comparison, beside, f"Error of {comparison.subject}")
+        lines.append(f"{path}: the table as a figure")
     if path := outputs["--netcdf"]:
         estimates = {row.name: row.estimate for row in comparison.rows if row.estimate is not None}
         drawn = {name: estimate for name, estimate in estimates.items() if estimate.posterior is not None}
         if not drawn:
             raise ValueError("no estimator with posterior draws returned a number, so --netcdf has nothing to write.")
         first = next(iter(drawn))
-        drawn[first].to_inference_data().to_netcdf(str(path))
+        with replacing(path, force) as beside:
+            drawn[first].to_inference_data().to_netcdf(str(beside))
         others = f"; that of {', '.join(list(drawn)[1:])} is not in it" if len(drawn) > 1 else ""
-        console.note(f"{path}: posterior of {first}, for arviz.from_netcdf{others}", "")
+        lines.append(f"{path}: posterior of {first}, for arviz.from_netcdf{others}")
+    return lines

@@ -96,7 +96,7 @@ def _read_first(comparison: Comparison) -> Row | None:
 def _headline(comparison: Comparison, table: Table) -> list[str]:
     """Return which number to read, and its meaning."""
     first = _read_first(comparison)
-    majority = max(table.counts, key=lambda label: table.counts[label])
+    majority = console.printable(str(max(table.counts, key=lambda label: table.counts[label])))
     if first is None or first.estimate is None:
         return [
             "Do not report one of these alone: add nested-cv to --estimators. majority class: the error of always "

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayes_gresub.cli import console
-from bayes_gresub.cli.estimate_command import DropOption, PrepareOption, SeedOption, SeparatorOption, TargetOption
+from bayes_gresub.cli.estimate_command import (
+    DEFAULT_CLASSIFIER,
+    DropOption,
+    PrepareOption,
+    SeedOption,
+    SeparatorOption,
+    TargetOption,
+)
 from bayes_gresub.cli.files import listed
 
 if TYPE_CHECKING:
@@ -66,7 +73,7 @@ def study(
         "--separator": separator,
         "--prepare": prepare,
     }
-    given = [option for option, value in table_options.items() if value]
+    given = [option for option, value in table_options.items() if value is not None and value is not False]
     if population in ("synthetic", "mnist", "digits"):
         if given:
             raise ValueError(
@@ -79,10 +86,11 @@ def study(
         from bayes_gresub.cli.tables import read_table
         from bayes_gresub.studies import Study
 
-        rules = {name: make_rule(name) for name in listed(classifier or "rbf-svm")}
+        named = listed(DEFAULT_CLASSIFIER if classifier is None else classifier)
+        rules = {name: make_rule(name) for name in named}
         table = read_table(population, target, drop=drop or (), separator=separator)
         points = _population(table, prepare)
-        names = listed(estimators or ESTIMATORS)
+        names = listed(ESTIMATORS if estimators is None else estimators)
         made = Study(points, rules, names, _sizes(sizes, len(table)), repetitions, seed)
     _print_head(made, population)
     with _client(cluster) as client, _noted() as warned:
@@ -106,7 +114,8 @@ def _population(table: Table, prepare: bool) -> FiniteData:
     from bayes_gresub.populations import FiniteData
 
     X: Any = table.X
-    about = [("Warning", f"{text[0].upper()}{text[1:]} (--drop)") for text in table.doubts()]
+    about = [("Note", text) for text in table.notes]
+    about += [("Warning", f"{text[0].upper()}{text[1:]} (--drop)") for text in table.doubts()]
     if obstacles := table.obstacles():
         if not prepare:
             raise ValueError(

@@ -6,7 +6,6 @@ Nothing is imputed or encoded here: `Table.preparation` makes the step that does
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_gresub.cli.console import printable
 from bayes_gresub.cli.named_rules import MOST_CATEGORIES, preparing
+from bayes_gresub.cli.table_files import read_columns
 from bayes_gresub.data.arrays import Labels
 from bayes_gresub.data.validation import check_name
 
@@ -25,9 +26,14 @@ if TYPE_CHECKING:
 EMBEDDED = ("iris", "wine", "breast_cancer", "digits")
 """Data sets that come with scikit-learn."""
 
-_PARQUET = (".parquet", ".pq")
-_TEXT = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".zip", ".zst")
 _MANY_COLUMNS = 40
+_LONGEST_NAME = 60
+
+_LONGEST_LABEL = 1000
+"""Arrays of labels have room for the longest in every row."""
+
+_EXACT = 2**53
+"""Above this not all whole numbers are floats, so different labels could become one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +132,8 @@ class Table:
         """
         if not self.obstacles():
             return None, []
+        if not self._useful:
+            raise ValueError(f"a column must differ between rows; all of {self.name} are empty or constant. Add one.")
         words = []
         if self.useless:
             words.append(f"columns left out, empty or constant: {_listed(self.useless)}")
@@ -196,7 +204,12 @@ def read_table(
             raise ValueError(f"{source} has labels of its own; got target {target!r}. Leave the target out.")
         return _embedded(str(source), tuple(drop))
     path = Path(source)
-    frame = _read_file(path, separator)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there is no file {str(path)!r}. Name a CSV or parquet file, or one of the embedded data sets: "
+            f"{', '.join(EMBEDDED)}."
+        )
+    frame, texts = read_columns(path, separator, target)
     frame.columns = [str(name) for name in frame.columns]
     if repeated := frame.columns[frame.columns.duplicated()].unique().tolist():
         raise ValueError(f"column names must differ; {path.name} has {_listed(repeated)} twice. Rename one.")
@@ -210,67 +223,22 @@ def read_table(
         _check_column(name, columns)
         if name == target:
             raise ValueError(f"the target {target!r} cannot be dropped.")
-    y = _labels(frame[target], target)
+    y, notes = _labels(frame[target], texts, target)
     features = frame.drop(columns=[target, *drop])
     if features.shape[1] == 0:
         raise ValueError(f"{path.name} has no column besides the target {target!r}: there is nothing to classify by.")
-    return Table(_features(features), y, path.name, target)
+    return Table(_features(features), y, path.name, target, notes)
 
 
-def _read_file(path: Path, separator: str | None) -> pd.DataFrame:
-    import pandas as pd
-
-    if not path.exists():
-        raise FileNotFoundError(
-            f"there is no file {str(path)!r}. Name a CSV or parquet file, or one of the embedded data sets: "
-            f"{', '.join(EMBEDDED)}."
-        )
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder. Name a CSV or parquet file.")
-    ending = path.suffix.lower()
-    if ending not in (*_PARQUET, *_TEXT):
-        raise ValueError(f"{path.name} must be a CSV file (.csv, .tsv, .txt, also packed) or a .parquet file.")
-    if path.stat().st_size == 0:
-        raise ValueError(f"{path.name} is empty.")
-    if ending in _PARQUET:
-        try:
-            return pd.read_parquet(path).reset_index(drop=True)
-        except ImportError as error:
-            raise ValueError(f"parquet files need pyarrow: pip install pyarrow ({_first(error)}).") from error
-        except Exception as error:  # pyarrow has errors of its own, which need not be installed
-            raise ValueError(f"{path.name} cannot be read as parquet: {_first(error)}. Is it damaged?") from error
-    sep = separator or ("\t" if ".tsv" in path.suffixes else ",")
-    if len(sep) != 1:
-        raise ValueError(f"the separator must be one character; got {sep!r}.")
-    try:
-        # Names are read apart, since pandas would rename those that occur twice.
-        names = pd.read_csv(path, sep=sep, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(path, sep=sep, low_memory=False, index_col=False)
-    except pd.errors.ParserWarning as error:
-        raise ValueError(f"{path.name} has rows with more values than its first line has names.") from error
-    except (pd.errors.EmptyDataError, IndexError) as error:
-        raise ValueError(f"{path.name} is empty.") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not text in UTF-8 ({error.reason}). Save it as CSV in UTF-8.") from error
-    except (pd.errors.ParserError, ValueError, OSError) as error:
-        raise ValueError(
-            f"{path.name} cannot be read as a table: {_first(error)}. Is the separator {sep!r}?"
-        ) from error
-    if len(names) == 1 and (marks := [mark for mark in ";\t|" if mark in names[0]]):
-        raise ValueError(f"{path.name} has one column only, whose name holds {marks[0]!r}. Give that as the separator.")
-    if len(set(names)) == len(names):
-        return frame
-    return frame.set_axis(names, axis=1)
-
-
-def _labels(column: pd.Series, name: str) -> Labels:
-    """Return the labels of a column, or raise if they are no classes."""
+def _labels(column: pd.Series, texts: pd.Series | None, name: str) -> tuple[Labels, tuple[str, ...]]:
+    """Return the labels of a column, and a note if they were read as text; raise if they are no classes."""
     if missing := int(column.isna().sum()):
         row = int(np.flatnonzero(column.isna())[0]) + 1
+        written = "" if texts is None else texts.iloc[row - 1]
+        reading = f" ({written!r}, which is read as missing)" if written else ""
         raise ValueError(
-            f"every row must have a label; column {name!r} lacks {missing}, the first in row {row}. Drop those rows."
+            f"every row must have a label; column {name!r} lacks {missing}, the first in row {row}{reading}. Drop "
+            "those rows, or rename the class."
         )
     different, n = column.nunique(), len(column)
     is_number = column.dtype.kind in "iuf"
@@ -283,9 +251,14 @@ def _labels(column: pd.Series, name: str) -> Labels:
             "like a quantity to predict by regression, and not like classes. Name another column, or group it into "
             "classes."
         )
-    if column.dtype.kind == "f":
-        column = column.astype(int)
-    labels = column.to_numpy() if column.dtype.kind in "iub" else np.array([str(value) for value in column])
+    longest = max(map(len, texts if texts is not None else map(str, column)))
+    if longest > _LONGEST_LABEL:
+        raise ValueError(
+            f"labels must have at most {_LONGEST_LABEL:,} characters; column {name!r} has one of {longest:,}. Is it "
+            "the column with the labels, and does a quote lack its end?"
+        )
+    labels, notes = _distinct(column, texts)
+    different = len(np.unique(labels))
     if different < 2:
         raise ValueError(
             f"there must be at least two classes; column {name!r} holds {column.iloc[0]!s} in every row. The error of "
@@ -298,7 +271,28 @@ def _labels(column: pd.Series, name: str) -> Labels:
             f"every class must have at least two rows; column {name!r} has one of {_listed(single)}. Drop or merge "
             "these classes, or is this not the column with the labels?"
         )
-    return labels
+    return labels, notes
+
+
+def _distinct(column: pd.Series, texts: pd.Series | None) -> tuple[Labels, tuple[str, ...]]:
+    """Return numbers as numbers, unless labels that are written differently would become one, and else texts."""
+    is_exact = column.dtype.kind != "f" or bool((column.abs() < _EXACT).all())
+    if column.dtype.kind == "f" and is_exact:
+        column = column.astype(int)
+    labels = column.to_numpy() if column.dtype.kind in "iub" else np.array([str(value) for value in column])
+    if texts is None or (labels.dtype.kind not in "iub" and is_exact):
+        return labels, ()
+    written = np.array([text.strip() for text in texts])
+    spellings: dict[Any, list[str]] = {}
+    for text, first in zip(*np.unique(written, return_index=True), strict=True):
+        spellings.setdefault(labels[first], []).append(str(text))
+    merged = [several for several in spellings.values() if len(several) > 1]
+    if merged:
+        same = " and ".join(sorted(merged[0])[:2])
+        return written, (f"The labels are read as text: otherwise {same} would be one class.",)
+    if not is_exact:
+        return written, (f"The labels are read as text: numbers as large as {written[0]} are not exact.",)
+    return labels, ()
 
 
 def _features(frame: pd.DataFrame) -> pd.DataFrame:
@@ -312,7 +306,7 @@ def _features(frame: pd.DataFrame) -> pd.DataFrame:
             plain = isinstance(column.dtype, np.dtype) and column.dtype.kind != "b"
             columns[name] = column if plain else pd.Series(column.to_numpy(dtype=float, na_value=np.nan))
         elif kind.is_object_dtype(column.dtype) or kind.is_string_dtype(column.dtype) or hasattr(column, "cat"):
-            values = [None if value is None or value != value else value for value in column.astype(object)]
+            values = [None if _is_missing(value) else value for value in column.astype(object)]
             if strange := [value for value in values if not isinstance(value, str | bool | int | float | None)]:
                 raise ValueError(
                     f"column {name!r} holds {type(strange[0]).__name__} objects, neither numbers nor texts. Convert or "
@@ -331,6 +325,13 @@ def _features(frame: pd.DataFrame) -> pd.DataFrame:
             "them, or leave them empty."
         )
     return pd.DataFrame(columns)
+
+
+def _is_missing(value: Any) -> bool:
+    import pandas as pd
+
+    # Of a list, pandas would look at every element.
+    return not hasattr(value, "__len__") and bool(pd.isna(value))
 
 
 def _embedded(name: str, drop: tuple[str, ...]) -> Table:
@@ -363,11 +364,7 @@ def _as_numbers(column: pd.Series) -> pd.Series:
 
 
 def _listed(names: Iterable[Any], most: int = 8) -> str:
-    shown = [str(name) for name in names]
+    shown = [printable(str(name)) for name in names]
+    shown = [name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..." for name in shown]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more
-
-
-def _first(error: BaseException) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")

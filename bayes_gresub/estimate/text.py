@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,24 @@ NO_SPACE = "no widths or neighbours"
 
 Rows = list[tuple[str, str]]
 """Pairs of a name and a text."""
+
+
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line ends, changes of direction and halves of characters."""
+
+
+def visible(text: object) -> str:
+    r"""Return a text as it is, except for control characters, of which the escapes are returned.
+
+    A label can hold anything. Printed as it is, a newline would break a table, and an escape sequence would run in the
+    terminal.
+
+    Examples
+    --------
+    >>> print(visible("$x_1$ <b>\n\x1b[2J"))
+    $x_1$ <b>\n\x1b[2J
+    """
+    return _UNSEEN.sub(lambda match: repr(match[0])[1:-1], str(text))
 
 
 def as_text(estimate: ErrorEstimate) -> str:
@@ -28,13 +47,14 @@ def aligned(title: str, rows: Rows) -> str:
 
 
 def as_html(estimate: ErrorEstimate) -> str:
-    """Return the estimate as a table."""
+    """Return the estimate as a table, in which notebooks leave dollar signs alone."""
     cells = "".join(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
         f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
         for name, text in _rows(estimate)
     )
-    return f"<table><caption>ErrorEstimate</caption>{cells}</table>"
+    # The names by which MathJax 2 and 3 know what not to typeset.
+    return f"<table class='tex2jax_ignore mathjax_ignore'><caption>ErrorEstimate</caption>{cells}</table>"
 
 
 def _rows(estimate: ErrorEstimate) -> Rows:
@@ -46,7 +66,7 @@ def _rows(estimate: ErrorEstimate) -> Rows:
         if estimate.posterior_sd is not None:
             rows.append(("posterior sd", f"{estimate.posterior_sd:.4f}"))
     if estimate.replicate_confusions is not None:
-        parts = [f"{label}: {error:.4f}" for label, error in estimate.per_class.items()]
+        parts = [f"{visible(label)}: {error:.4f}" for label, error in estimate.per_class.items()]
         parts = parts if len(parts) <= 10 else [*parts[:9], f"... {len(parts)} classes"]
         rows.append(("per class", ", ".join(parts)))
         if estimate.prior_known:
@@ -62,7 +82,7 @@ def _rows(estimate: ErrorEstimate) -> Rows:
         ("measured by", computation.estimator),
         *space,
         ("computed", f"{computation.method}; {fits}{computation.n_predicted} points predicted, {time}"),
-        ("estimates", str(estimate.estimand)),
+        ("estimates", visible(estimate.estimand)),
     ]
 
 

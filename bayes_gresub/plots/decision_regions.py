@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample, read_sample
 from bayes_gresub.data.validation import check_whole
+from bayes_gresub.estimate.text import visible
 from bayes_gresub.laws.components import Components, UnitBall
-from bayes_gresub.plots.frame import axes_or_new, legend_below
+from bayes_gresub.plots.frame import AS_WRITTEN, axes_or_new, legend_below
 from bayes_gresub.plots.palette import FILLS, MARKERS
 from bayes_gresub.regions.region import Region, decision_region
 
@@ -77,8 +78,8 @@ def plot_regions(
     ax.set_xlim(*limits[:, 0])
     ax.set_ylim(*limits[:, 1])
     names = sample.format.feature_names or ("column 0 of X", "column 1 of X")
-    ax.set_xlabel(names[0])
-    ax.set_ylabel(names[1])
+    ax.set_xlabel(visible(names[0]), **AS_WRITTEN)
+    ax.set_ylabel(visible(names[1]), **AS_WRITTEN)
     legend_below(ax)
     return ax
 
@@ -146,9 +147,8 @@ def _draw_regions(region: Region, limits: Floats, resolution: int, ax: Axes) -> 
         # Colours repeat, so the regions are labelled with their classes.
         for code in present:
             row, column = _innermost(codes == code)
-            ax.text(
-                across[column], up[row], str(region.classes[code]), ha="center", va="center", weight="bold", zorder=6
-            )
+            label = visible(region.classes[code])
+            ax.text(across[column], up[row], label, ha="center", va="center", weight="bold", zorder=6, **AS_WRITTEN)
 
 
 def _innermost(inside: NDArray[np.bool_]) -> tuple[int, int]:
@@ -197,7 +197,7 @@ def _draw_points(region: Region, sample: Sample, predicted: Ints, ax: Axes) -> N
             marker=MARKERS[code % len(MARKERS)],
             edgecolors="white",
             linewidths=0.6,
-            label=f"class {label}",
+            label=f"class {visible(label)}",
             zorder=4,
         )
     wrong = sample.features[predicted != sample.codes]

@@ -11,6 +11,7 @@ from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.validation import check_level
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.posterior_draws import PosteriorDraws
+from bayes_gresub.estimate.text import visible
 from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import FILLS, GREY
 
@@ -144,7 +145,7 @@ def _label(name: str, estimate: ErrorEstimate, kind: str, level: float, threshol
     lines = [f"mean {estimate.value:.4f}", f"{100 * level:g}% {kind} {low:.4f} to {high:.4f}"]
     if threshold is not None:
         lines.append(f"P(error < {threshold:g}) = {estimate.probability_below(threshold):.3f}")
-    return "\n".join([f"{name}: {lines[0]}" if name else lines[0], *lines[1:]])
+    return "\n".join([f"{visible(name)}: {lines[0]}" if name else lines[0], *lines[1:]])
 
 
 def _check_error(name: str, value: float | None) -> None:

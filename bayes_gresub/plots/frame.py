@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+AS_WRITTEN: dict[str, Any] = {"parse_math": False, "usetex": False}
+"""For texts that come from data, such as labels: drawn as formulas, those with dollar signs would be wrong or an error.
+
+Control characters in them are shown by their escapes, as in the terminal (`estimate.text.visible`).
+"""
 
 
 def axes_or_new(ax: Axes | None, width: float = 6.0, height: float = 3.6) -> Axes:
@@ -39,7 +45,7 @@ def legend_below(ax: Axes) -> None:
     width = ax.bbox.width / ax.figure.dpi
     # Under the tick labels and the name of the axis, whose height does not grow with the figure.
     under = ax.transAxes + ScaledTranslation(0, -38 / 72, ax.figure.dpi_scale_trans)
-    ax.legend(
+    legend = ax.legend(
         handles,
         labels,
         loc="upper center",
@@ -50,3 +56,5 @@ def legend_below(ax: Axes) -> None:
         fontsize="small",
         frameon=False,
     )
+    for text in legend.get_texts():
+        text.update(AS_WRITTEN)

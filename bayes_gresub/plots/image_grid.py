@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from bayes_gresub.plots.frame import AS_WRITTEN
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -36,5 +38,5 @@ def plot_images(images: NDArray[Any], titles: Sequence[str], *, columns: int = 2
                     # One grey scale for all, so noise beyond black and white shows.
                     ax.imshow(images[number, kind], cmap="gray", vmin=0, vmax=1)
                 if row == 0:
-                    ax.set_title(titles[kind], fontsize=10)
+                    ax.set_title(titles[kind], fontsize=10, **AS_WRITTEN)
     return figure

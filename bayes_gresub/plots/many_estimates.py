@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
+from bayes_gresub.estimate.text import visible
+from bayes_gresub.plots.frame import AS_WRITTEN, axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import BLUE, GREEN, GREY, ORANGE
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def plot_estimates(
         ax.plot([], [], "o", color=ORANGE, markerfacecolor="white", label="refits the rule (filled: exact)")
     if supported:
         ax.plot([], [], color=GREY, linewidth=4, alpha=0.4, label=f"{100 * level:g}% interval")
-    ax.set_yticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), list(map(visible, names)), **AS_WRITTEN)
     ax.invert_yaxis()
     ax.set_xlim(left=0)
     ax.set_xlabel("estimated error (probability)")

@@ -10,8 +10,9 @@ from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.validation import check_level
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.posterior_draws import equal_tailed
+from bayes_gresub.estimate.text import visible
 from bayes_gresub.laws.confusion import class_errors, class_mass, replicates_with_prior
-from bayes_gresub.plots.frame import axes_or_new, legend_below, plain
+from bayes_gresub.plots.frame import AS_WRITTEN, axes_or_new, legend_below, plain
 from bayes_gresub.plots.palette import BLUE, GREY
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def plot_estimate(estimate: ErrorEstimate, ax: Axes | None = None, *, level: flo
     if any(interval is not None for *_, interval in rows):
         ax.plot([], [], color=GREY, linewidth=4, alpha=0.4, label=_interval_label(estimate, level))
     room = 72 * ax.bbox.height / ax.figure.dpi / len(rows)
-    ax.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=float(np.clip(0.8 * room, 5, 10)))
+    size = float(np.clip(0.8 * room, 5, 10))
+    ax.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=size, **AS_WRITTEN)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0, 1.03 * ax.get_xlim()[1])
     ax.set_xlabel("estimated error (probability)")
@@ -98,7 +100,7 @@ def _classes(estimate: ErrorEstimate, level: float) -> list[Row]:
         noises = np.full_like(noises, np.nan)
     rows: list[Row] = []
     for code, (label, error) in enumerate(estimate.per_class.items()):
-        name = str(label) if np.isfinite(error) else f"{label} (no mass)"
+        name = visible(label) if np.isfinite(error) else f"{visible(label)} (no mass)"
         rows.append((name, error, float(noises[code]), _class_interval(estimate, code, level)))
     return rows
 

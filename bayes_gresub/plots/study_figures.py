@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats
-from bayes_gresub.plots.frame import axes_or_new, plain
+from bayes_gresub.estimate.text import visible
+from bayes_gresub.plots.frame import AS_WRITTEN, axes_or_new, plain
 from bayes_gresub.plots.palette import BLUE, DASHES, GREY, LINES, MARKERS
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def plot_deviations(deviations: Mapping[str, Floats], ax: Axes | None = None) ->
         ax.hlines(row, *np.quantile(values, [0.25, 0.75]), color=BLUE, linewidth=3)
         ax.plot(values.mean(), row, "o", color="black", markersize=4)
     ax.axvline(0, color=GREY, linewidth=0.8)
-    ax.set_yticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), list(map(visible, names)), **AS_WRITTEN)
     ax.invert_yaxis()
     ax.set_xlabel("estimate less true error")
     ax.set_ylabel("estimator")
@@ -181,7 +182,8 @@ def plot_study(panels: Mapping[str, Mapping[str, Any]], quantity: str, *, level:
             plot_deviations(inside, ax)
         else:
             _draw_lines(inside, quantity, ax, level)
-        ax.set_title(f"{rule}, n = {n}" if is_distribution else rule, fontsize="medium")
+        title = f"{visible(rule)}, n = {n}" if is_distribution else visible(rule)
+        ax.set_title(title, fontsize="medium", **AS_WRITTEN)
         ax.tick_params(labelbottom=number + across >= len(panels), labelleft=number % across == 0)
         ax.set_xlabel(ax.get_xlabel() if number + across >= len(panels) else "")
         ax.set_ylabel(ax.get_ylabel() if number % across == 0 else "")
@@ -196,14 +198,16 @@ def plot_study(panels: Mapping[str, Mapping[str, Any]], quantity: str, *, level:
         for ax in figure.axes:
             # Not get_legend_handles_labels, which leaves out names that begin with an underscore.
             handles.update({str(container.get_label()): container for container in ax.containers})
-        figure.legend(
+        legend = figure.legend(
             handles.values(),
-            handles.keys(),
+            list(map(visible, handles)),
             loc="outside lower center",
             ncols=columns,
             fontsize="small",
             edgecolor="none",
         )
+        for text in legend.get_texts():
+            text.update(AS_WRITTEN)
     return figure
 
 

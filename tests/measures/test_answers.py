@@ -35,7 +35,7 @@ def test_estimate_formats_and_rounds_like_its_value(sample):
 def test_no_interval_at_points_whose_independence_is_not_known(sample):
     X, y = sample
     estimate = bg.Empirical().fit(X, y).error(LogisticRegression().fit(X, y), X=X[:9], y=y[:9])
-    with pytest.raises(ValueError, match=r"independent of the classifier is not known .* a binomial interval"):
+    with pytest.raises(ValueError, match="points passed as X are independent of the classifier"):
         estimate.interval()
 
 
