@@ -330,7 +330,7 @@ def test_comparison_at_test_points_errs_no_more_often_than_its_level():
 
     McNemar's rate is at most 0.2, Bonett & Price's nearly 0.2: false alarms in about 3 of a million seeds each.
     """
-    level, runs = 0.8, 400
+    level, runs = 0.8, 160
     X, y = POPULATION.sample(60 * runs, random_state=3)
     compared = [
         bg.compare_classifiers(Threshold(0), Threshold(2), by=bg.TestSet(X[rows], y[rows]), level=level)
@@ -346,7 +346,7 @@ def test_interval_at_test_points_holds_the_true_difference_as_often_as_it_says()
 
     The interval is approximate but errs to the safe side; a false alarm comes in 3 of a million seeds.
     """
-    level, runs = 0.8, 400
+    level, runs = 0.8, 160
     X, y = POPULATION.sample(80 * runs, random_state=4)
     normals = np.eye(10)[0], np.eye(10)[:4].sum(axis=0)
     truth = POPULATION.linear_error(normals[0], 0.0) - POPULATION.linear_error(normals[1], 0.0)
@@ -531,11 +531,11 @@ def test_folds_without_a_sample_are_refused(given):
 
 
 def test_corrected_t_errs_no_more_often_than_its_level():
-    """Two pairs of features that are equally good, 400 samples of 40 points at 80%: within 4.5 s.e. above 0.2.
+    """Two pairs of features that are equally good, 160 samples of 40 points at 80%: within 4.5 s.e. above 0.2.
 
     The corrected test errs to the safe side, so that a false alarm comes in 3 of a million seeds.
     """
-    level, runs = 0.8, 400
+    level, runs = 0.8, 160
     compared = [
         bg.compare_classifiers(
             Centroids((0, 1)),

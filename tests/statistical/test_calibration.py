@@ -12,7 +12,7 @@ import pytest
 from benchmarks.calibration import RANKED, band, is_inside, run
 
 
-@pytest.fixture(scope="module", params=[("conjugate", 300), ("gibbs", 100)], ids=["conjugate", "gibbs"])
+@pytest.fixture(scope="module", params=[("conjugate", 150), ("gibbs", 60)], ids=["conjugate", "gibbs"])
 def ranks(request):
     return run(*request.param)
 
