@@ -287,7 +287,8 @@ def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise TypeError(
-            f"y must hold labels that can be sorted; got values of type {_listed_types(labels)}. Use strings or numbers."
+            f"y must hold labels that can be sorted; got values of type {_listed_types(labels)}. Use strings or "
+            "numbers."
         ) from error
     if len(classes) < 2:
         raise ValueError(

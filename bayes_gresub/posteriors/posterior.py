@@ -97,8 +97,8 @@ def checked_probabilities(values: Any, n_points: int, classes: Labels, owner: An
     if not np.isfinite(probabilities).all() or (probabilities < 0).any():
         bad = ~np.isfinite(probabilities) | (probabilities < 0)
         raise ValueError(
-            f"predict_proba must return finite probabilities of at least 0; got {probabilities[bad][0]:.6g} from {name} "
-            f"in row {int(np.argmax(bad.any(axis=1)))}. Do not return logits or scores: calibrate them first."
+            f"predict_proba must return finite probabilities of at least 0; got {probabilities[bad][0]:.6g} from "
+            f"{name} in row {int(np.argmax(bad.any(axis=1)))}. Do not return logits or scores: calibrate them first."
         )
     total = probabilities.sum(axis=1, keepdims=True)
     off = np.abs(total - 1)

@@ -240,13 +240,13 @@ def _svc(classifier: Any) -> KernelMachine | None:
 
 
 def _neighbors(classifier: KNeighborsClassifier) -> Neighbors | None:
-    points, codes = getattr(classifier, "_fit_X", None), getattr(classifier, "_y", 0)
+    points, codes = getattr(classifier, "_fit_X", None), np.asarray(getattr(classifier, "_y", 0), dtype=np.intp)
     euclidean = classifier.effective_metric_ == "euclidean"
-    if classifier.weights not in (None, "uniform") or not euclidean or points is None or np.ndim(codes) != 1:
+    if classifier.weights not in (None, "uniform") or not euclidean or points is None or codes.ndim != 1:
         return None
     if not isinstance(points, np.ndarray) or len(points) > MAX_DENSE_NEIGHBORS or _has_unlike_twins(points, codes):
         return None
-    votes = NeighborVotes(points.astype(float), np.asarray(codes, dtype=np.intp), len(classifier.classes_), single=True)
+    votes = NeighborVotes(points.astype(float), codes, len(classifier.classes_), single=True)
     return Neighbors(votes, classifier.n_neighbors, AffineMap.identity(points.shape[1]))
 
 
