@@ -51,15 +51,17 @@ def read_parts(parts: tuple[Field[Any], ...], data: Any) -> dict[str, Any]:
 
 def check_stored(estimate: ErrorEstimate, data: Mapping[str, Any]) -> None:
     """Raise unless the parts of an estimate have matching shapes, lie in their ranges and agree with each other."""
-    labels, c = estimate.classes.tolist(), len(estimate.classes)
-    _need(estimate.classes.ndim == 1 and labels == list(data["classes"]), "classes", "be labels of one type", labels)
+    labels = estimate.classes.tolist()
+    _need(estimate.classes.ndim == 1 and labels == data["classes"], "classes", "be labels of one type", labels)
+    c = len(labels)
     _need(2 <= c == len(set(labels)), "classes", "be two or more different labels", labels)
-    values, confusions = estimate.replicate_values, estimate.replicate_confusions
+    values, confusions = np.asarray(estimate.replicate_values, dtype=float), estimate.replicate_confusions
     _need(values.ndim == 1 and len(values) > 0, "replicate_values", "be a list of numbers", values.shape)
     _check_finite(values, "replicate_values")
     if estimate.prior_known:
-        _need(_is_probability(values.mean()), "replicate_values", "have a mean between 0 and 1", values.mean())
+        _need(_is_probability(values.mean()), "replicate_values", "have a mean between 0 and 1", float(values.mean()))
         _check_reading(data, "value", values.mean())
+        _check_reading(data, "std_error", estimate.std_error)
     if confusions is not None:
         _need(
             confusions.shape == (len(values), c, c),
@@ -79,8 +81,7 @@ def check_stored(estimate: ErrorEstimate, data: Mapping[str, Any]) -> None:
         _need(len(shape) == 3 and shape[1:] == (c, c), "interval_method", f"have draws of shape (*, {c}, {c})", shape)
         _check_mass(draws.confusions, "interval_method")
     elif estimate.no_interval is None:
-        low, high = estimate.interval(0.5)
-        _need(0 <= low <= high <= 1, "interval_method", "give an interval between 0 and 1", (low, high))
+        _check_interval(estimate)
     for name, number in estimate.details.items():
         _need(isinstance(number, int | float) and np.isfinite(number), f"details[{name!r}]", "be a number", number)
     computation = estimate.computation
@@ -104,6 +105,15 @@ def _check_points(estimate: ErrorEstimate) -> None:
     if estimate.prior_known:
         mean, value = float(contributions @ weights), float(estimate.replicate_values.mean())
         _need(_is_close(mean, value), "contributions", f"have the weighted mean {value:.9g}, the value", mean)
+
+
+def _check_interval(estimate: ErrorEstimate) -> None:
+    """Raise unless what intervals are made of gives one."""
+    try:
+        low, high = estimate.interval(0.5)
+    except (TypeError, ValueError, ZeroDivisionError):
+        low, high = np.nan, np.nan
+    _need(0 <= low <= high <= 1, "interval_method", "give an interval between 0 and 1", (float(low), float(high)))
 
 
 def _check_mass(confusion: Floats, name: str) -> None:
