@@ -252,8 +252,8 @@ def _neighbors(classifier: KNeighborsClassifier) -> Neighbors | None:
 
 def _has_unlike_twins(points: Floats, codes: Ints) -> bool:
     """Return whether equal rows have different labels: which of them counts is up to the classifier's own search."""
-    size = float(np.abs(points).max()) or 1.0
     # Rows that were equal before a step of a Pipeline may differ by rounding after it; adding 0 turns -0 into 0.
-    rows = np.round(points / size, 10) + 0.0
+    digits = 10 if points.dtype == np.float64 else 5
+    rows = np.round(points.astype(float) / (float(np.abs(points).max()) or 1.0), digits) + 0.0
     labels = dict(zip(map(bytes, rows), codes.tolist(), strict=True))
     return any(labels[bytes(row)] != code for row, code in zip(rows, codes.tolist(), strict=True))

@@ -23,11 +23,7 @@ def stored(kind="test set"):
     estimators = {
         "test set": lambda: bg.TestSet(X, y).error(classifier),
         "bolstered": lambda: bg.Bolstered().fit(X, y).error(classifier),
-        "bayesian": lambda: (
-            bg.Bayesian(draws=50, random_state=0)
-            .fit(X, y)
-            .error(classifier)
-        ),
+        "bayesian": lambda: bg.Bayesian(draws=50, random_state=0).fit(X, y).error(classifier),
         "bootstrap": lambda: bg.Bootstrap("632", 50, random_state=0).error(LinearDiscriminantAnalysis(), X, y),
         "separate": lambda: bg.Bolstered(sampling="separate").fit(X, y).error(classifier),
         "prior": lambda: bg.Bolstered(class_prior=[0.2, 0.8]).fit(X, y).error(classifier),
