@@ -271,6 +271,12 @@ def test_neighbours_with_conflicting_duplicates_keep_the_labels_of_predict():
     assert share_of_wrong_labels(KNeighborsClassifier(1).fit(doubled, labels), doubled, labels) == 0
 
 
+def test_neighbours_tied_at_the_training_points_keep_the_labels_of_predict():
+    X, y = np.arange(40.0)[:, None], (np.arange(40) // 2) % 2
+    classifier = KNeighborsClassifier(2).fit(X, y)
+    np.testing.assert_array_equal(region_of(classifier, X, y).labels(X), classifier.predict(X))
+
+
 def rounded_sample(seed, digits):
     """Return 30 points, some of them twice and with both labels."""
     rng = np.random.default_rng(seed)
