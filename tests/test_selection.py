@@ -278,7 +278,9 @@ def test_candidates_are_asked_about_the_same_random_points():
     )
     search.fit(*sample())
     assert len(Centroid.asked) == 4
-    assert all(asked == Centroid.asked[0] for asked in Centroid.asked.values())
+    # Smaller requests probe whether labels depend on the batch, in an order of the candidate's labels.
+    sampled = [max(asked, key=len) for asked in Centroid.asked.values()]
+    assert sampled == [sampled[0]] * 4
 
 
 def scores_of_equal_candidates(random_state):

@@ -54,7 +54,13 @@ def describe(estimator: Any, **parts: Any) -> str:
     "KNeighborsClassifier(n_neighbors=3, weights='distance')"
     """
     kind: Any = type(estimator)
-    return str(Description(kind, {name: getattr(estimator, name) for name in _defaults(kind)} | parts))
+    # Some libraries keep parameters elsewhere than in attributes, or list some that they do not have.
+    try:
+        given = estimator.get_params(deep=False)
+    except (AttributeError, RuntimeError, TypeError):
+        given = {}
+    values = {name: given.get(name, getattr(estimator, name, value)) for name, value in _defaults(kind).items()}
+    return str(Description(kind, values | parts))
 
 
 def _format_value(value: Any) -> str:

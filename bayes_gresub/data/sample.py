@@ -36,7 +36,14 @@ class InputFormat:
     def restore(self, flat: Floats, feature_names: tuple[str, ...] | None = None) -> Any:
         """Return flat points (m, d) in the original shape and dtype, as a DataFrame if names are given."""
         # A copy, since a classifier may overwrite its input.
-        points = flat.astype(self.dtype).reshape(len(flat), *self.shape)
+        try:
+            with np.errstate(over="raise"):
+                points = flat.astype(self.dtype).reshape(len(flat), *self.shape)
+        except FloatingPointError as error:
+            raise ValueError(
+                f"points must fit the type of X, {self.dtype}, which is what the classifier gets; got values up to "
+                f"{np.abs(flat).max():.3g}. Pass X as float64, or lower the widths."
+            ) from error
         if feature_names is None:
             return points
         import pandas as pd
@@ -57,6 +64,12 @@ class RowFormat(InputFormat):
         """Return these rows of X."""
         return _safe_indexing(self.given, flat[:, 0].astype(np.intp))
 
+
+LARGEST = 1e152
+"""The largest size of a feature or a kernel: squares of larger numbers overflow."""
+
+SMALLEST = 1e-152
+"""The smallest size of a feature that is not 0 everywhere: squares of smaller numbers lose their digits."""
 
 NO_LABEL = -1
 """The code of a point whose label is unknown."""
@@ -171,20 +184,26 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
     """Return X flattened to (n, d) as float64, and its format; raise if no measure can use it."""
     if sparse.issparse(X):
         raise TypeError(f"{name} must be dense; got a sparse matrix of shape {X.shape}. Use {name}.toarray().")
+    if np.ma.isMaskedArray(X):
+        _refuse_masked(X, name)
     names = None
     columns = getattr(X, "columns", None)
     if columns is not None:
         names = tuple(columns) if all(isinstance(c, str) for c in columns) else None
     try:
         array = np.asarray(X)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise _unreadable(X, name) from error
+    try:
         if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and _holds_text(array)):
             raise TypeError(f"{array.dtype} is not a number")
         dtype = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
         flat = array.astype(np.float64)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(
-            f"{name} must be numeric; got values that are not ({error}){_text_columns(X)}. Kernels and neighbours need "
-            "numbers: encode these columns first, and assess the part of the pipeline after the encoder."
+            f"{name} must be numeric; got values of type {_listed_types(array)}{_text_columns(X)}. Kernels and "
+            "neighbours need numbers: encode these columns first, and assess the part of the pipeline after the "
+            "encoder."
         ) from error
     if flat.ndim < 2:
         raise ValueError(
@@ -200,6 +219,11 @@ def read_features(X: ArrayLike, name: str = "X") -> tuple[Floats, InputFormat]:
             f"{name} must be finite; got {int(bad.sum())} NaN or infinite values, the first in row "
             f"{int(np.argmax(bad.any(axis=1)))}. Impute or drop them; if a rule is refitted, do so in a "
             "step of its Pipeline."
+        )
+    if max(flat.max(), -flat.min()) > LARGEST:
+        raise ValueError(
+            f"{name} must lie between {-LARGEST:g} and {LARGEST:g}, since distances need squares; got values from "
+            f"{flat.min():.3g} to {flat.max():.3g}. Express the features in another unit."
         )
     given_dtype = array.dtype if array.dtype.kind in "biu" else None
     return flat, InputFormat(array.shape[1:], dtype, names, given_dtype)
@@ -218,6 +242,35 @@ def _holds_text(array: NDArray[Any]) -> bool:
     return any(isinstance(value, str | bytes) for value in array.ravel())
 
 
+def _listed_types(array: NDArray[Any]) -> str:
+    """Return the types of the values in an array, in words."""
+    names = {type(value).__name__ for value in array.ravel()} if array.dtype.kind == "O" else {str(array.dtype)}
+    return ", ".join(sorted(names))
+
+
+def _unreadable(values: Any, name: str) -> ValueError:
+    """Return the error for values that NumPy cannot hold as an array."""
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(hasattr(part, "requires_grad") for part in parts):
+        return ValueError(
+            f"{name} must be an array or a tensor of plain numbers; got one that needs gradients or is not in main "
+            f"memory. Use {name}.detach().cpu()."
+        )
+    return ValueError(
+        f"{name} must be an array with one entry per point, all of the same shape; got a {type(values).__name__} that "
+        "cannot be read as one. Make its rows equally long."
+    )
+
+
+def _refuse_masked(values: Any, name: str) -> None:
+    n_masked = int(np.ma.getmaskarray(values).sum())
+    if n_masked:
+        raise ValueError(
+            f"{name} must hold no masked values, which would be used as if they were not masked; got {n_masked}. "
+            "Fill them in with filled(...), or drop these rows."
+        )
+
+
 def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as_rows: bool = False) -> Sample:
     """Return the validated sample; points of weight zero are dropped.
 
@@ -225,6 +278,7 @@ def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as
     """
     flat, form = _numbered_rows(X) if as_rows else read_features(X)
     labels = read_labels(y, len(flat))
+    n_given, is_weighted = len(labels), sample_weight is not None
     weights = np.full(len(flat), 1.0 / len(flat)) if sample_weight is None else read_weights(sample_weight, len(flat))
     rows = np.flatnonzero(weights)
     if len(rows) < len(flat):
@@ -233,25 +287,44 @@ def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise TypeError(
-            f"y must hold labels of one type; got a mixture ({error}). Fill in or drop missing labels."
+            f"y must hold labels that can be sorted; got values of type {_listed_types(labels)}. Use strings or "
+            "numbers."
         ) from error
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes; got only {classes.tolist()!r}. The error of a classifier needs both."
         )
-    n_given, is_weighted = len(np.asarray(y)), sample_weight is not None
+    largest = np.maximum(flat.max(axis=0), -flat.min(axis=0))
+    if (largest[largest > 0] < SMALLEST).any():
+        feature = int(np.flatnonzero((largest > 0) & (largest < SMALLEST))[0])
+        raise ValueError(
+            f"a feature of X must be 0 everywhere or have values of at least {SMALLEST:g} in size, since distances "
+            f"need squares; got at most {largest[feature]:.3g} in feature {feature}. Express it in another unit."
+        )
     return Sample(flat, codes.astype(np.intp), classes, weights, rows, n_given, form, is_weighted)
 
 
 def _numbered_rows(X: Any) -> tuple[Floats, InputFormat]:
-    given = np.asarray(X) if isinstance(X, list | tuple) else X
+    if np.ma.isMaskedArray(X):
+        _refuse_masked(X, "X")
+    if getattr(X, "requires_grad", False):
+        raise _unreadable(X, "X")
+    try:
+        given = np.asarray(X) if isinstance(X, list | tuple) else X
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise _unreadable(X, "X") from error
     n = given.shape[0] if hasattr(given, "shape") else len(given)
     return np.arange(n, dtype=np.float64)[:, None], RowFormat((), np.dtype(np.float64), given=given)
 
 
 def read_labels(y: ArrayLike, n: int) -> Labels:
     """Return y as a one-dimensional array of n labels."""
-    labels = np.asarray(y)
+    if np.ma.isMaskedArray(y):
+        _refuse_masked(y, "y")
+    try:
+        labels = np.asarray(y)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise _unreadable(y, "y") from error
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.shape != (n,):
@@ -264,7 +337,30 @@ def read_labels(y: ArrayLike, n: int) -> Labels:
             "y must hold class labels; got fractional numbers such as "
             f"{labels[labels != np.round(labels)][0].item()!r}. Is this a regression target?"
         )
+    if labels.dtype.kind in "SO":
+        _refuse_unlike(labels)
     return labels
+
+
+def _refuse_unlike(labels: Labels) -> None:
+    """Raise for labels that are bytes, which no classifier takes, or of several kinds, which sorting would confuse."""
+    kinds = {_kind_of(label) for label in labels.tolist()}
+    if bytes in kinds:
+        raise TypeError(
+            f"y must hold labels as strings or numbers; got bytes such as {labels.tolist()[0]!r}. Decode them, such as "
+            "with np.char.decode(y)."
+        )
+    if len(kinds) > 1:
+        raise TypeError(
+            f"y must hold labels of one type; got values of type {_listed_types(labels)}. Make all of them strings, or "
+            "all of them numbers."
+        )
+
+
+def _kind_of(label: Any) -> type:
+    """Return what a label counts as: booleans are no numbers, since True would be the same class as 1."""
+    kinds = ((bool, bool), (np.bool_, bool), (str, str), (bytes, bytes), (int | float | np.number, float))
+    return next((kind for member, kind in kinds if isinstance(label, member)), type(label))
 
 
 def _is_missing(label: Any) -> bool:
@@ -284,8 +380,12 @@ def plain_labels(classes: Labels) -> list[Any]:
 
 def read_weights(sample_weight: ArrayLike, n: int) -> Floats:
     """Return weights of n points that sum to 1."""
+    if np.ma.isMaskedArray(sample_weight):
+        _refuse_masked(sample_weight, "sample_weight")
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
+    except RuntimeError as error:
+        raise _unreadable(sample_weight, "sample_weight") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold one number per row of X; got {sample_weight!r}.") from error
     if weights.shape != (n,):
@@ -297,6 +397,9 @@ def read_weights(sample_weight: ArrayLike, n: int) -> Floats:
         )
     if not weights.any():
         raise ValueError("sample_weight must be positive for at least one point; got zeros only.")
+    if not SMALLEST < weights.max() < LARGEST:
+        # Their sum could overflow.
+        weights = weights / weights.max()
     return np.asarray(weights / weights.sum())
 
 
@@ -335,7 +438,10 @@ def encode_labels(labels: Labels, classes: Labels, name: str, remedy: str) -> In
         if np.array_equal(classes[position], labels):
             return position.astype(np.intp, copy=False)
     known = {label: code for code, label in enumerate(classes.tolist())}
-    unique, inverse = np.unique(labels, return_inverse=True)
+    try:
+        unique, inverse = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"{name} must be of one type; got values of type {_listed_types(labels)}. {remedy}") from error
     missing = [label for label in unique.tolist() if label not in known]
     if missing:
         shown = f"{missing[:5]!r}" + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")

@@ -16,7 +16,8 @@ from bayes_gresub.estimate.computation import Computation
 from bayes_gresub.estimate.estimands import Estimand
 from bayes_gresub.estimate.intervals import Interval, IntervalMethod
 from bayes_gresub.estimate.posterior_draws import PosteriorDraws
-from bayes_gresub.estimate.reasons import Missing, OtherClassProbabilities, Reason
+from bayes_gresub.estimate.reasons import Missing, OtherClassProbabilities, OverSamples, Reason
+from bayes_gresub.estimate.stored_estimate import VERSION, check_stored, read_parts
 from bayes_gresub.estimate.text import as_html, as_text
 from bayes_gresub.laws.confusion import (
     class_errors,
@@ -250,8 +251,8 @@ class ErrorEstimate:
         draws = self.draws
         if draws is None:
             raise ValueError(
-                "a probability needs posterior draws; this estimate has none. Use a measure that draws, such as "
-                "Bayesian()."
+                f"a probability needs posterior draws; this estimate has none: {self.no_interval or OverSamples()}. "
+                "Use a measure that draws, such as Bayesian()."
             )
         if not isinstance(threshold, int | float | np.number) or not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be an error between 0 and 1; got {threshold!r}.")
@@ -290,12 +291,14 @@ class ErrorEstimate:
             "confusion": self.confusion.tolist() if known and self.replicate_confusions is not None else None,
         }
         stored = {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
-        return readings | stored | {"classes": plain_labels(self.classes)}
+        return {"version": VERSION} | readings | stored | {"classes": plain_labels(self.classes)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ErrorEstimate:
-        """Return the estimate that `to_dict` described."""
-        return cls(**{part.name: part.metadata["read"](data[part.name]) for part in fields(cls)})
+        """Return the estimate that `to_dict` described, or raise if it is not whole or does not agree with itself."""
+        estimate = cls(**read_parts(fields(cls), data))
+        check_stored(estimate, data)
+        return estimate
 
     def to_json(self) -> str:
         """Return `to_dict` as a JSON string; numbers survive to the last digit."""
@@ -304,7 +307,11 @@ class ErrorEstimate:
     @classmethod
     def from_json(cls, text: str) -> ErrorEstimate:
         """Return the estimate that `to_json` wrote."""
-        return cls.from_dict(json.loads(text))
+        try:
+            data = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"an estimate is read from the text that to_json wrote; got {text!r:.60}.") from error
+        return cls.from_dict(data)
 
     def __repr__(self) -> str:
         return as_text(self)

@@ -62,6 +62,15 @@ class Unfinished(Reason):
     words = "{self.done} of {self.total} {self.unit} are done"
 
 
+class OverSamples(Reason):
+    """No posterior: the interval of a test set, cross-validation or bootstrap is one over samples."""
+
+    words = (
+        "its interval covers the error in a share of samples, which is no law of the error given this sample. Read "
+        "interval() instead"
+    )
+
+
 class TrainedOnThesePoints(Reason):
     """No interval: the measure is centred at the training points of the classifier."""
 

@@ -18,7 +18,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.neighbors import NearestNeighbors
 
 from bayes_gresub.data.arrays import Floats, Ints, Labels
-from bayes_gresub.data.sample import encode_labels
+from bayes_gresub.data.sample import LARGEST, encode_labels
 from bayes_gresub.data.seeds import WIDTHS, Seed, child, seed_sequence
 from bayes_gresub.data.units import SPACES, standardized
 from bayes_gresub.laws.components import Components
@@ -80,6 +80,14 @@ class Kernel(BaseEstimator, ABC):
         if self.has_shape:
             self._learn_shape(units, codes, given)
         self.widths_ = self._learn(units, codes, seed) if given is None else given
+        with np.errstate(over="ignore", invalid="ignore"):
+            reach = np.abs(self._build(features, codes, codes).spread).max()
+        # NaN is not below the limit either.
+        if not reach <= LARGEST:
+            raise ValueError(
+                f"kernels must be at most {LARGEST:g} wide in the units of X, since distances need squares; got widths "
+                f"up to {np.abs(self.widths_).max():.3g} times scale={self.scale:g}. Lower the width or the scale."
+            )
         if given is None and not self.widths_.all():
             self._warn_of_no_width(units, codes)
         return self

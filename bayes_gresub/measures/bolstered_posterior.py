@@ -102,7 +102,7 @@ class BolsteredPosterior(KernelMeasure):
         def labels(points: Floats, owners: Ints) -> Floats:
             training_rows = owners if at_training_points else None
             probabilities = self.posterior_.sampled_proba(self._restored(points), training_rows)
-            return over_classes(probabilities, self.posterior_, training.classes)
+            return over_classes(probabilities, self.posterior_, training.classes, len(points))
 
         components = self.kernel_.components(at.features, at.codes, at_training_points)
         if self.bounds is not None:

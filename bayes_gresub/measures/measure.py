@@ -40,6 +40,9 @@ NOT_FITTED = "this %(name)s is not fitted; call fit(X, y) first."
 
 PointFunction = Callable[[Any, Labels], ArrayLike]
 
+_LARGEST_FACTOR = 1e100
+"""The largest factor on widths: points farther away could not be represented."""
+
 
 @dataclass(frozen=True)
 class MeasuredValue:
@@ -188,6 +191,8 @@ class Measure(BaseEstimator, ABC):
             raise ValueError(f"scales must be a sequence of numbers; got {scales!r}.") from error
         if factors.ndim != 1 or not len(factors) or not np.isfinite(factors).all() or (factors < 0).any():
             raise ValueError(f"scales must be a sequence of finite numbers of at least 0; got {scales!r}.")
+        if factors.max() > _LARGEST_FACTOR:
+            raise ValueError(f"scales must be at most {_LARGEST_FACTOR:g}; got {factors.max():.3g}. Lower them.")
         return self._errors(classifier, factors.tolist(), X, y, sample_weight, random_state)
 
     def confusions(

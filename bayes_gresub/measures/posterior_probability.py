@@ -22,6 +22,7 @@ from bayes_gresub.laws.sampling import Sampler
 from bayes_gresub.measures.error_draws import ErrorDraws
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.posteriors import KNN, Posterior, as_posterior
+from bayes_gresub.posteriors.posterior import checked_probabilities
 from bayes_gresub.regions.region import Region
 
 
@@ -102,7 +103,7 @@ class PosteriorProbability(Measure):
             probabilities = self.posterior_.training_proba()
         else:
             probabilities = self.posterior_.predict_proba(self._restored(at.features))
-        labels = over_classes(probabilities, self.posterior_, at.classes)
+        labels = over_classes(probabilities, self.posterior_, at.classes, len(at.features))
         return Law(Components.points(at.features), at.weights, labels, self._prior)
 
     def law_draws(self, seed: np.random.SeedSequence) -> Iterator[Law]:
@@ -113,7 +114,8 @@ class PosteriorProbability(Measure):
         for block in self.posterior_.training_draws(self.draws, rng) or ():
             weights = rng.dirichlet(np.ones(n), size=len(block)) * (sample.weights * n)
             weights /= weights.sum(axis=1, keepdims=True)
-            flat = over_classes(block.reshape(-1, block.shape[2]), self.posterior_, sample.classes)
+            rows = block.reshape(-1, block.shape[2])
+            flat = over_classes(rows, self.posterior_, sample.classes, len(block) * n)
             labels = flat.reshape(len(block), n, -1)
             yield Law(Components.points(sample.features), weights, labels, self._prior)
 
@@ -130,8 +132,10 @@ class PosteriorProbability(Measure):
         return InSampleDraws(ThisClassifier(), np.concatenate(blocks), source=ErrorDraws(self.classes_, attrs))
 
 
-def over_classes(law: Floats, posterior: Posterior, classes: Labels) -> Floats:
+def over_classes(law: Floats, posterior: Posterior, classes: Labels, n_points: int) -> Floats:
     """Return a law over the posterior's classes as a law over `classes`: part of a sample may lack a class."""
+    if not posterior.is_checked:
+        law = checked_probabilities(law, n_points, posterior.classes_, posterior)
     if law.shape[1] == len(classes):
         return law
     whole = np.zeros((len(law), len(classes)))

@@ -14,9 +14,10 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import encode_labels
 from bayes_gresub.data.seeds import POSTERIOR, Seed, child, seed_sequence
 from bayes_gresub.data.validation import warn_user
-from bayes_gresub.posteriors.posterior import Posterior
+from bayes_gresub.posteriors.posterior import Posterior, checked_probabilities
 from bayes_gresub.posteriors.temperature import find_temperature, scale_probabilities
-from bayes_gresub.regions.training import trained, weight_argument
+from bayes_gresub.regions.geometry import listed_classes
+from bayes_gresub.regions.training import shows_predict_later, trained, weight_argument
 
 
 class ClassifierPosterior(Posterior):
@@ -52,6 +53,8 @@ class ClassifierPosterior(Posterior):
     (150, 3)
     """
 
+    is_checked = True
+
     def __init__(self, estimator: Any, cv: Any = 5, temperature: bool = False) -> None:
         self.estimator = estimator
         self.cv = cv
@@ -75,12 +78,12 @@ class ClassifierPosterior(Posterior):
         self._fold_of: Ints | None = None
         if self._frozen:
             self.estimator_ = self.estimator
-            self._training = self._align(self.estimator_, self.estimator_.predict_proba(features))
+            self._training = self._probabilities(self.estimator_, features)
             return self
         seed = None if random_state is None else seed_sequence(random_state)
         self.estimator_ = trained(self.estimator, features, labels, weights, _child_seed(seed, 0))
         if self.cv is None:
-            self._training = self._align(self.estimator_, self.estimator_.predict_proba(features))
+            self._training = self._probabilities(self.estimator_, features)
             return self
         self._training = np.full((len(labels), len(self.classes_)), np.nan)
         self._fold_of = np.full(len(labels), -1)
@@ -90,7 +93,7 @@ class ClassifierPosterior(Posterior):
                 self.estimator, _take_rows(features, train), labels[train], fold_weights, _child_seed(seed, 1 + fold)
             )
             self._fold_models.append(model)
-            self._training[test] = self._align(model, model.predict_proba(_take_rows(features, test)))
+            self._training[test] = self._probabilities(model, _take_rows(features, test))
             self._fold_of[test] = fold
         if (self._fold_of < 0).any():
             raise ValueError("cv must put every point in a test fold; got a splitter that leaves some out. Use KFold.")
@@ -112,7 +115,7 @@ class ClassifierPosterior(Posterior):
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probabilities of the fit on the whole sample."""
         check_is_fitted(self)
-        return self._at_temperature(self._align(self.estimator_, self.estimator_.predict_proba(X)))
+        return self._at_temperature(self._probabilities(self.estimator_, X))
 
     def sampled_proba(self, X: ArrayLike, owners: Ints | None = None) -> Floats:
         """Return the probabilities at sampled points, from the fit that did not see the point they lie about."""
@@ -123,7 +126,7 @@ class ClassifierPosterior(Posterior):
         for fold, model in enumerate(self._fold_models):
             rows = np.flatnonzero(self._fold_of[owners] == fold)
             if len(rows):
-                result[rows] = self._align(model, model.predict_proba(_take_rows(points, rows)))
+                result[rows] = self._probabilities(model, _take_rows(points, rows))
         return self._at_temperature(result)
 
     def _at_temperature(self, probabilities: Floats) -> Floats:
@@ -144,11 +147,8 @@ class ClassifierPosterior(Posterior):
             )
 
     def _check_estimator(self, counts: Ints, weighted: bool) -> None:
-        if not hasattr(self.estimator, "predict_proba"):
-            raise TypeError(
-                f"estimator must have predict_proba; {type(self.estimator).__name__} has none. "
-                "Wrap it in sklearn.calibration.CalibratedClassifierCV."
-            )
+        if not shows_predict_later(self.estimator):
+            _need_probabilities(self.estimator)
         if self.temperature and (self._frozen or self.cv is None):
             raise ValueError(
                 "a temperature is learned from out-of-fold probabilities, which a frozen estimator, or cv=None, does "
@@ -167,12 +167,18 @@ class ClassifierPosterior(Posterior):
                 "in-sample probabilities."
             )
 
-    def _align(self, model: Any, probabilities: Any) -> Floats:
+    def _probabilities(self, model: Any, X: Any) -> Floats:
         """Return columns in the order of the sample's classes, which share the probability of all other classes."""
-        known = np.asarray(model.classes_)
+        _need_probabilities(model)
+        known = listed_classes(model)
+        if known is None:
+            raise TypeError(
+                "the estimator of a posterior must list its classes in classes_, in the order of the columns of "
+                f"predict_proba; {type(model).__name__} lists none. Set classes_ in its fit."
+            )
         remedy = "The frozen model was trained without these classes."
         columns = encode_labels(self.classes_, known, "labels in y", remedy)
-        aligned = np.asarray(probabilities, dtype=float)[:, columns]
+        aligned = checked_probabilities(model.predict_proba(X), len(X), known, model)[:, columns]
         if len(known) == len(columns):
             return aligned
         total = aligned.sum(axis=1, keepdims=True)
@@ -186,6 +192,14 @@ class ClassifierPosterior(Posterior):
 
 def _child_seed(seed: np.random.SeedSequence | None, number: int) -> np.random.SeedSequence | None:
     return None if seed is None else child(seed, POSTERIOR, number)
+
+
+def _need_probabilities(estimator: Any) -> None:
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"estimator must have predict_proba; {type(estimator).__name__} has none. "
+            "Wrap it in sklearn.calibration.CalibratedClassifierCV."
+        )
 
 
 def _take_rows(X: Any, rows: Ints) -> Any:

@@ -106,6 +106,7 @@ class GaussianProcess(Posterior):
     """
 
     has_draws = True
+    is_checked = True
 
     def __init__(
         self,

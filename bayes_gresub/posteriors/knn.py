@@ -44,6 +44,8 @@ class KNN(Posterior):
     [[0.667, 0.333]]
     """
 
+    is_checked = True
+
     def __init__(self, k: int = 3, standardize: str | None = "within-class") -> None:
         self.k = k
         self.standardize = standardize

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayes_gresub.data.arrays import Floats, Ints, Labels
 from bayes_gresub.data.sample import encode_labels, read_labels
 from bayes_gresub.data.validation import warn_user
+from bayes_gresub.posteriors.posterior import checked_probabilities
 
 _LOG_RANGE = (np.log(0.05), np.log(1000.0))
 
@@ -99,8 +100,8 @@ class TemperatureScaled(ClassifierMixin, BaseEstimator):
         """Learn the temperature from points that the classifier was not trained on; it is not trained again."""
         if not hasattr(self.classifier, "predict_proba"):
             raise TypeError(f"classifier must have predict_proba; {type(self.classifier).__name__} has none.")
-        probabilities = np.asarray(self.classifier.predict_proba(X), dtype=float)
         classes = np.asarray(self.classifier.classes_)
+        probabilities = self._checked(X, classes)
         codes = encode_labels(
             read_labels(y, len(probabilities)), classes, "labels in y", "The classifier was trained without them."
         )
@@ -121,7 +122,11 @@ class TemperatureScaled(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return its probabilities at the learned temperature."""
         check_is_fitted(self)
-        return scale_probabilities(np.asarray(self.classifier.predict_proba(X), dtype=float), self.temperature_)
+        return scale_probabilities(self._checked(X, self.classes_), self.temperature_)
+
+    def _checked(self, X: Any, classes: Labels) -> Floats:
+        """Return the probabilities of the classifier; scaling would hide that they are none."""
+        return checked_probabilities(self.classifier.predict_proba(X), len(X), classes, self.classifier)
 
 
 def _logarithms(probabilities: Floats) -> Floats:

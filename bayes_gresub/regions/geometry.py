@@ -24,12 +24,32 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.laws.halfspace import HalfSpace
 from bayes_gresub.regions.affine import AffineMap, affine_map
 from bayes_gresub.regions.neighbors import NeighborVotes
 from bayes_gresub.regions.shapes import Geometry, KernelMachine, Neighbors, Tree
 
 _KNOWN = (DecisionTreeClassifier, SVC, NuSVC, KNeighborsClassifier, NearestCentroid, LinearClassifierMixin)
+
+_KNOWN_NAMES = frozenset(
+    {
+        "BernoulliNB",
+        "CategoricalNB",
+        "ComplementNB",
+        "ExtraTreesClassifier",
+        "GaussianNB",
+        "GaussianProcessClassifier",
+        "GradientBoostingClassifier",
+        "HistGradientBoostingClassifier",
+        "MLPClassifier",
+        "MultinomialNB",
+        "QuadraticDiscriminantAnalysis",
+        "RadiusNeighborsClassifier",
+        "RandomForestClassifier",
+    }
+)
+"""More classifiers of scikit-learn; by name, since importing their modules takes longer than an estimate."""
 
 MAX_DENSE_NEIGHBORS = 5000
 """Training points up to which a matrix product is faster than the classifier's own neighbour search."""
@@ -71,7 +91,7 @@ def is_known_function(classifier: Any) -> bool:
     """Return whether a classifier is of a kind whose predictions are known to depend on the point alone."""
     if not type(classifier).__module__.startswith("sklearn.") or "predict" in vars(classifier):
         return False
-    if isinstance(classifier, _KNOWN):
+    if isinstance(classifier, _KNOWN) or type(classifier).__name__ in _KNOWN_NAMES:
         return True
     if isinstance(classifier, Pipeline):
         steps = [step for _, step in classifier.steps[:-1] if step not in (None, "passthrough")]
@@ -220,11 +240,20 @@ def _svc(classifier: Any) -> KernelMachine | None:
 
 
 def _neighbors(classifier: KNeighborsClassifier) -> Neighbors | None:
-    points, codes = getattr(classifier, "_fit_X", None), getattr(classifier, "_y", 0)
+    points, codes = getattr(classifier, "_fit_X", None), np.asarray(getattr(classifier, "_y", 0), dtype=np.intp)
     euclidean = classifier.effective_metric_ == "euclidean"
-    if classifier.weights not in (None, "uniform") or not euclidean or points is None or np.ndim(codes) != 1:
+    if classifier.weights not in (None, "uniform") or not euclidean or points is None or codes.ndim != 1:
         return None
-    if not isinstance(points, np.ndarray) or len(points) > MAX_DENSE_NEIGHBORS:
+    if not isinstance(points, np.ndarray) or len(points) > MAX_DENSE_NEIGHBORS or _has_unlike_twins(points, codes):
         return None
-    votes = NeighborVotes(points.astype(float), np.asarray(codes, dtype=np.intp), len(classifier.classes_), single=True)
+    votes = NeighborVotes(points.astype(float), codes, len(classifier.classes_), single=True)
     return Neighbors(votes, classifier.n_neighbors, AffineMap.identity(points.shape[1]))
+
+
+def _has_unlike_twins(points: Floats, codes: Ints) -> bool:
+    """Return whether equal rows have different labels: which of them counts is up to the classifier's own search."""
+    # Rows that were equal before a step of a Pipeline may differ by rounding after it; adding 0 turns -0 into 0.
+    digits = 10 if points.dtype == np.float64 else 5
+    rows = np.round(points.astype(float) / (float(np.abs(points).max()) or 1.0), digits) + 0.0
+    labels = dict(zip(map(bytes, rows), codes.tolist(), strict=True))
+    return any(labels[bytes(row)] != code for row, code in zip(rows, codes.tolist(), strict=True))

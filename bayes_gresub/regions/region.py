@@ -19,6 +19,19 @@ from bayes_gresub.regions.shapes import Geometry, Tree
 
 _PROBES = 64
 _REPEATS = 256
+
+_COMPANIES = 4
+"""Parts that points are predicted in once more, each with points of similar labels only."""
+
+_ALONE = 32
+"""Points that are predicted one by one."""
+
+_CHANGES_ALLOWED = 0.01
+"""Share of labels that may change with the company of a point: rounding differs between sizes of matrices."""
+
+_COARSE = 1e-4
+"""Rounding of a feature by its type, in units of its range, above which it matters that points are rounded."""
+
 _NOWHERE = np.zeros(0, dtype=np.intp)
 
 
@@ -71,7 +84,14 @@ class Region:
 
     def predict(self, points: Floats) -> Ints:
         """Return the class code of each point (m, d), from the classifier's own `predict`."""
-        predicted = np.asarray(self.classifier.predict(self.format.restore(points, self.feature_names)))
+        answer = self.classifier.predict(self.format.restore(points, self.feature_names))
+        try:
+            predicted = np.asarray(answer)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise TypeError(
+                f"predict must return an array with one label per point; got a {type(answer).__name__} that cannot be "
+                "read as one. Return a NumPy array, detached if it comes from a network."
+            ) from error
         if predicted.ndim == 2 and predicted.shape[1] == 1:
             predicted = predicted[:, 0]
         if predicted.shape != (len(points),):
@@ -127,25 +147,45 @@ def decision_region(
     except NotFittedError as error:
         raise NotFittedError(_unfitted_message(classifier)) from error
     if shape is not None:
+        extent = np.ptp(points, axis=0)
+        rounding = float(np.finfo(form.dtype).eps) * np.abs(points).max(axis=0)
+        # Far from 0 the classifier gets rounded points only, so no formula holds for those between them.
+        is_coarse = bool((rounding > _COARSE * extent)[extent > 0].any())
         # In single precision rounding decides labels near a boundary.
         rtol = 1e-9 if form.dtype == np.float64 else 1e-4
         differing = np.flatnonzero(codes_of_own[shape.labels(probes)] != predicted)
-        if len(differing) == 0 or bool(shape.doubtful(probes[differing], rtol).all()):
+        if not is_coarse and (len(differing) == 0 or bool(shape.doubtful(probes[differing], rtol).all())):
             return replace(region, geometry=shape, center_labels=predicted[: len(points)])
     if not in_part and (with_geometry or not is_known_function(classifier)):
-        _check_is_function(region, probes[:_REPEATS], predicted[:_REPEATS])
+        _check_is_function(region, probes, predicted)
     return replace(region, center_labels=predicted[: len(points)])
 
 
 def _check_is_function(region: Region, points: Floats, predicted: Ints) -> None:
-    """Raise if the classifier predicts other labels at the same points in another order."""
-    backwards = np.arange(len(points))[::-1]
+    """Raise if the classifier predicts other labels at the same points in another order or in other company."""
+    backwards = np.arange(min(len(points), _REPEATS))[::-1]
     if not np.array_equal(region.predict(points[backwards]), predicted[backwards]):
         raise ValueError(
             "predict must be a function of the point; called again on the same points, in another order, this "
             f"{type(region.classifier).__name__} returned other labels. A random classifier has no decision region; "
             "make its predictions deterministic first."
         )
+    if is_known_function(region.classifier):
+        return
+    # Points with similar labels together: a batch of them has other means and other ranks than the whole.
+    order = np.argsort(predicted, kind="stable")
+    order = order[np.linspace(0, len(order) - 1, min(len(order), _REPEATS)).astype(np.intp)]
+    alone = order[np.linspace(0, len(order) - 1, min(len(order), _ALONE)).astype(np.intp)]
+    for rows, parts in ((order, _COMPANIES), (alone, len(alone))):
+        again = np.concatenate([region.predict(points[part]) for part in np.array_split(rows, parts) if len(part)])
+        n_changed = int((again != predicted[rows]).sum())
+        if n_changed > _CHANGES_ALLOWED * len(rows):
+            raise ValueError(
+                "predict must be a function of the point, whatever other points are predicted with it; this "
+                f"{type(region.classifier).__name__} changed {n_changed} of {len(rows)} labels when the points were "
+                f"predicted {'one by one' if len(rows) == parts else 'in other company'}. Make it use what it learned "
+                "in training, not the points it is given: a network must be in evaluation mode."
+            )
 
 
 def _random_points(points: Floats, seed: np.random.SeedSequence) -> Floats:

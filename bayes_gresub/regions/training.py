@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -79,7 +79,8 @@ def read_for_rule(rule: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
 
 def check_rule(rule: Any) -> None:
     """Raise unless a rule can be cloned and refitted."""
-    if isinstance(rule, type) or not callable(getattr(rule, "fit", None)) or not hasattr(rule, "predict"):
+    can_fit = not isinstance(rule, type) and callable(getattr(rule, "fit", None))
+    if not can_fit or not (hasattr(rule, "predict") or shows_predict_later(rule)):
         raise TypeError(
             "rule must be an estimator with fit and predict; got "
             f"{rule if isinstance(rule, type) else 'an object of type ' + type(rule).__name__}. Pass an unfitted "
@@ -92,11 +93,23 @@ def check_rule(rule: Any) -> None:
         )
     try:
         clone(rule)
-    except (TypeError, RuntimeError) as error:
+    except (TypeError, RuntimeError, AttributeError) as error:
         raise TypeError(
             f"rule must be something that scikit-learn can clone; got {type(rule).__name__} ({error}). Give it "
             "get_params, or use a measure, which refits nothing."
         ) from error
+
+
+def shows_predict_later(rule: Any) -> bool:
+    """Return whether a rule has no `predict` now but will once it is fitted, as a StackingClassifier does."""
+    if isinstance(rule, type) or hasattr(rule, "predict"):
+        return False
+    if getattr(rule, "_estimator_type", None) == "classifier":
+        return True
+    if hasattr(rule, "__sklearn_tags__"):
+        # A Pipeline has the tags of its last step.
+        return bool(is_classifier(rule))
+    return hasattr(type(rule), "predict")
 
 
 def is_fitted(classifier: Any, points: Any) -> bool:
@@ -105,7 +118,7 @@ def is_fitted(classifier: Any, points: Any) -> bool:
         return True
     try:
         check_is_fitted(classifier)
-    except (NotFittedError, TypeError):
+    except (NotFittedError, TypeError, AttributeError):
         # Not every classifier marks its fit as scikit-learn's do.
         try:
             classifier.predict(points)

@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from bayes_gresub.data.arrays import Ints
 from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed
-from bayes_gresub.data.validation import check_whole
+from bayes_gresub.data.validation import check_whole, warn_user
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import ClassifierTrainedOn, Estimand, RuleTrainedOn, RuleTrainedOnDistinct
 from bayes_gresub.estimate.intervals import DeltaInterval, IntervalMethod, NoInterval
@@ -175,6 +176,10 @@ class Bootstrap(Resampler):
             raise ValueError(f"kind={kind!r} needs the apparent error, which was not computed; call error(...) again.")
         zero = zero_estimate(judgements, sample.weights)
         details = {"resamples_redrawn": float(run.n_redrawn), "points_never_left_out": float(zero.n_dropped)}
+        untested = np.setdiff1d(np.arange(len(sample.classes)), sample.codes[zero.point_weights > 0])
+        if len(untested):
+            details["classes_never_tested"] = float(len(untested))
+            _warn_of_untested(sample, untested)
         refits = len(judgements)
         combined = Combined(zero.values, zero.confusions, zero.contributions, zero.point_weights)
         estimand: Estimand
@@ -275,6 +280,15 @@ class _Judge:
     def __getstate__(self) -> dict[str, Any]:
         # The classifier may be large, and only the first process needs it.
         return {**self.__dict__, "problem": replace(self.problem, classifier=None)}
+
+
+def _warn_of_untested(sample: Sample, untested: Ints) -> None:
+    """Warn if every resample holds all points of a class, so that its errors are not part of the estimate."""
+    warn_user(
+        "the bootstrap tests a class at points that a resample leaves out; no resample left out a point of "
+        f"{sample.classes[untested].tolist()!r}, which have {sample.counts[untested].tolist()} points, so the estimate "
+        "does not include their errors. Add points of these classes, or use CrossValidation."
+    )
 
 
 def _check_kind(kind: Any) -> None:

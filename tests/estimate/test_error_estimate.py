@@ -61,12 +61,14 @@ def rich_estimate():
     """Return an estimate with every field, its numbers without a short decimal form."""
     rng = np.random.default_rng(0)
     confusions = rng.dirichlet(np.ones(4), size=2).reshape(2, 2, 2)
+    value = float(np.mean([c.sum() - np.trace(c) for c in confusions]))
+    weights, deviations = rng.dirichlet(np.ones(7)), rng.random(7)
     return estimate_of(
         *confusions,
         computation=SAMPLED,
         interval_method=PosteriorDraws(THIS_CLASSIFIER, rng.dirichlet(np.ones(4), size=5).reshape(5, 2, 2)),
-        contributions=rng.random(7),
-        point_weights=rng.random(7),
+        contributions=value + 0.1 * (deviations - weights @ deviations),
+        point_weights=weights,
     )
 
 

@@ -154,3 +154,44 @@ BRANCHING = [*(ROOT / "estimate").glob("*.py"), *(ROOT / "comparing").glob("*.py
 def test_no_code_matches_sentences(path):
     attributes = [node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)]
     assert MATCHING.intersection(attributes) == set()
+
+
+@cache
+def without_errors(name):
+    """Return the estimate of one estimator for classes so far apart that nothing is misclassified."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 2)) + 30 * y[:, None]
+    classifier = LinearDiscriminantAnalysis()
+    if name == "test set":
+        return bg.TestSet(X, y).error(classifier.fit(X, y))
+    estimator = bg.make_estimator(name, random_state=0)
+    if hasattr(estimator, "fit"):
+        return estimator.fit(X, y).error(classifier.fit(X, y))
+    return estimator.error(classifier, X, y)
+
+
+COUNTING = ["test set", "resub", "bolstered", "3nn-pp", "bolstered-3nn-pp", "cv", "nested-cv", "loo", "boot-632"]
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_estimate_without_errors_has_an_interval_or_a_reason_in_words(name):
+    estimate = without_errors(name)
+    assert float(estimate) == pytest.approx(0, abs=1e-12)
+    if estimate.no_interval is None:
+        low, high = estimate.interval()
+        assert 0 <= low <= high <= 1
+    else:
+        with pytest.raises(ValueError, match=r"no interval is offered for this estimate: [a-z].{20,}"):
+            estimate.interval()
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_estimate_without_draws_gives_a_reason_why_it_has_no_probability(name):
+    with pytest.raises(ValueError, match=r"this estimate has none: [a-z].{20,}\. Use a measure that draws"):
+        without_errors(name).probability_below(0.1)
+
+
+def test_interval_over_samples_is_no_probability_of_the_error():
+    with pytest.raises(ValueError, match=r"covers the error in a share of samples.* Read interval\(\) instead"):
+        without_errors("test set").probability_below(0.1)

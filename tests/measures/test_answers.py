@@ -1,5 +1,7 @@
 """What an estimate says of itself, and in which form classifiers and users get points."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -110,13 +112,13 @@ def test_regressor_is_refused(sample):
 
 def test_labels_that_json_cannot_hold_are_refused(sample):
     X, y = sample
-    labels = np.array([b"no", b"yes"], dtype=object)[y]
+    labels = np.array([Fraction(0), Fraction(1)], dtype=object)[y]
 
     class Constant:
-        classes_ = np.array([b"no", b"yes"], dtype=object)
+        classes_ = np.array([Fraction(0), Fraction(1)], dtype=object)
 
         def predict(self, X):
-            return np.full(len(X), b"no", dtype=object)
+            return np.full(len(X), Fraction(0), dtype=object)
 
     estimate = bg.Empirical().fit(X, labels).error(Constant())
     with pytest.raises(TypeError, match="labels must be numbers, strings or booleans to be saved"):

@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from bayes_gresub import Bolstered, Empirical
+from bayes_gresub import Bolstered, Empirical, SphericalGaussian
 from bayes_gresub.data.sample import Sample, read_features
 from bayes_gresub.laws.halfspace import HalfSpace
 from bayes_gresub.regions.geometry import KernelMachine, Neighbors, Tree
@@ -269,6 +269,72 @@ def test_neighbours_with_conflicting_duplicates_keep_the_labels_of_predict():
     X, y = sample(n=60)
     doubled, labels = np.vstack([X, X[:30]]), np.r_[y, 1 - y[:30]]
     assert share_of_wrong_labels(KNeighborsClassifier(1).fit(doubled, labels), doubled, labels) == 0
+
+
+def test_neighbours_tied_at_the_training_points_keep_the_labels_of_predict():
+    X, y = np.arange(40.0)[:, None], (np.arange(40) // 2) % 2
+    classifier = KNeighborsClassifier(2).fit(X, y)
+    np.testing.assert_array_equal(region_of(classifier, X, y).labels(X), classifier.predict(X))
+
+
+def rounded_sample(seed, digits):
+    """Return 30 points, some of them twice and with both labels."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(30) % 2
+    return np.round(rng.normal(size=(30, 2)) + 0.7 * y[:, None], digits), y
+
+
+@pytest.mark.filterwarnings("ignore:every point of class:UserWarning")
+@pytest.mark.parametrize(("seed", "digits", "k"), [(6, 1, 3), (9, 0, 3), (10, 1, 5), (55, 0, 5), (80, 1, 3)])
+def test_neighbours_among_rows_with_both_labels_are_those_of_predict(seed, digits, k):
+    X, y = rounded_sample(seed, digits)
+    classifier = KNeighborsClassifier(k).fit(X, y)
+    measure = Bolstered(random_state=0).fit(X, y)
+    points, _ = measure.sample(4000, random_state=1)
+    region = decision_region(classifier, measure.training_sample, np.random.SeedSequence(0))
+    np.testing.assert_array_equal(region.labels(points), classifier.predict(points))
+
+
+def test_neighbours_among_repeated_rows_with_one_label_keep_their_geometry():
+    X, y = sample(n=60)
+    doubled, labels = np.vstack([X, X[:30]]), np.r_[y, y[:30]]
+    assert isinstance(region_of(KNeighborsClassifier(3).fit(doubled, labels), doubled, labels).geometry, Neighbors)
+
+
+FAR = {
+    "lda": LinearDiscriminantAnalysis(),
+    "centroid": NearestCentroid(),
+    "linear": make_pipeline(StandardScaler(), LogisticRegression()),
+    "rbf": SVC(gamma=0.1),
+    "3nn": KNeighborsClassifier(3),
+    "tree": DecisionTreeClassifier(max_depth=3, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_single_precision_far_from_zero_is_estimated_as_it_is_predicted(name):
+    """Features near 1e7 are rounded to whole numbers; 4.5 s.e. of 40,000 draws and of the points sampled.
+
+    A false alarm in 1e-5 of seeds.
+    """
+    rng = np.random.default_rng(3)
+    y = np.arange(60) % 2
+    X = (1e7 + 0.6 * rng.normal(size=(60, 2)) + y[:, None]).astype(np.float32)
+    classifier = clone(FAR[name]).fit(X, y)
+    measure = Bolstered(SphericalGaussian(0.5, standardize=None), n_points=512, random_state=0).fit(X, y)
+    estimate = measure.error(classifier)
+    points, labels = measure.sample(40_000, random_state=1)
+    assert points.dtype == np.float32
+    share = np.mean(classifier.predict(points) != labels)
+    noise = np.hypot(estimate.std_error, np.sqrt(share * (1 - share) / 40_000))
+    assert abs(float(estimate) - share) < 4.5 * noise
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_near_zero_keep_their_formula_in_either_precision(dtype):
+    X, y = sample()
+    classifier = LinearDiscriminantAnalysis().fit(X.astype(dtype), y)
+    assert Bolstered().fit(X.astype(dtype), y).error(classifier).computation.exact
 
 
 @pytest.mark.parametrize("classifier", [SVC(), SVC(kernel="linear"), KNeighborsClassifier(3), LogisticRegression()])

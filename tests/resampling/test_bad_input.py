@@ -765,6 +765,7 @@ def test_class_too_small_for_widths_in_some_part_is_refused(kind):
         kind(measure=bg.Bolstered(), random_state=0).error(Counted(), *RARE)
 
 
+@pytest.mark.filterwarnings("ignore:the bootstrap tests a class:UserWarning")
 def test_bootstrap_draws_until_a_class_is_large_enough_for_widths():
     resampler = bg.Bootstrap("zero", 5, measure=bg.Bolstered(), random_state=0)
     resampler.error(Counted(), *RARE)

@@ -412,6 +412,23 @@ def with_rare_class(n_rare, n=12):
     return X, np.r_[np.zeros(n - n_rare, dtype=int), np.ones(n_rare, dtype=int)]
 
 
+never_tested = pytest.mark.filterwarnings("ignore:the bootstrap tests a class:UserWarning")
+
+
+@pytest.mark.parametrize("kind", ["zero", "632", "632+"])
+def test_class_of_one_point_is_named_because_it_is_never_tested(kind):
+    X, y = with_rare_class(1)
+    with pytest.warns(UserWarning, match=r"no resample left out a point of \[1\].* Add points of these classes"):
+        estimate = bg.Bootstrap(kind, 50, random_state=0).error(KNeighborsClassifier(1), X, y)
+    assert estimate.details["classes_never_tested"] == 1
+
+
+def test_class_of_two_points_is_tested_without_a_warning():
+    estimate = bg.Bootstrap("zero", 50, random_state=0).error(KNeighborsClassifier(1), *with_rare_class(2))
+    assert "classes_never_tested" not in estimate.details
+
+
+@never_tested
 @pytest.mark.parametrize("n_rare", [1, 2])
 def test_no_resample_lacks_a_rare_class(n_rare):
     X, y = with_rare_class(n_rare)
@@ -420,6 +437,7 @@ def test_no_resample_lacks_a_rare_class(n_rare):
     assert all((y[train] == 1).any() for train, _ in resampler.indices_)
 
 
+@never_tested
 def test_redrawn_resamples_are_counted():
     """A class of one point among 12 is lost with probability (11/12)^12 = 0.35, so 200 are kept of 200 / 0.65.
 
@@ -444,6 +462,7 @@ class AlwaysZero(ClassifierMixin, BaseEstimator):
         return np.zeros(len(X), dtype=int)
 
 
+@never_tested
 def test_details_tell_the_number_of_redrawn_resamples():
     X, y = with_rare_class(1)
     resampler = bg.Bootstrap("zero", 50, random_state=0)
