@@ -28,7 +28,7 @@ from bayes_gresub.studies.identity import Plain, plain, words
 from bayes_gresub.studies.process_state import Surroundings
 from bayes_gresub.studies.results import StudyResults
 from bayes_gresub.studies.store import RunFolder
-from bayes_gresub.studies.tasks import Job, Record, Task
+from bayes_gresub.studies.tasks import Job, Record, Task, agree, merged
 
 
 class Study:
@@ -187,12 +187,10 @@ class Study:
                     display.seen(record)
                 for record in stack.enter_context(closing(records_of(job, wanted, n_jobs, client))):
                     task = Task(record["rule"], record["n"], record["repetition"])
-                    if not _agree(done.get(task), record):
+                    if not agree(done.get(task), record):
                         changed.append((task, list(self.estimators)))
                         continue
-                    done[task] = _merged(done.get(task), record)
-                    if store is not None:
-                        store.write(done[task])
+                    done[task] = merged(done.get(task), record) if store is None else store.write(record)
                     display.update(record)
                 if changed:
                     warnings.warn(
@@ -203,7 +201,7 @@ class Study:
                 for record in stack.enter_context(closing(records_of(job, changed, n_jobs, client))):
                     done[Task(record["rule"], record["n"], record["repetition"])] = record
                     if store is not None:
-                        store.write(record)
+                        store.write(record, anew=True)
                     display.update(record)
         except KeyboardInterrupt as stop:
             left = sum(bool(self._lacking(done.get(task))) for task in self.tasks)
@@ -241,26 +239,6 @@ class Study:
             return list(self.estimators)
         rows = record["rows"]
         return [name for name in self.estimators if name not in rows or (retry_failed and rows[name]["message"])]
-
-
-def _agree(before: Record | None, now: Record) -> bool:
-    """Return whether two records are of the same classifier, judged by its true error."""
-    return before is None or before["true"]["value"] == now["true"]["value"] or before["true"]["value"] is None
-
-
-def _merged(before: Record | None, now: Record) -> Record:
-    """Return a record with the rows of both."""
-    if before is None:
-        return now
-    counts = dict(before["warnings"])
-    for message, count in now["warnings"].items():
-        counts[message] = counts.get(message, 0) + count
-    return {
-        **now,
-        "rows": {**before["rows"], **now["rows"]},
-        "warnings": counts,
-        "seconds": before["seconds"] + now["seconds"],
-    }
 
 
 def _single(estimators: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,32 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
     return record
 
 
+def agree(before: Record | None, now: Record) -> bool:
+    """Return whether two records may be of the same classifier, judged by its true error where both have one."""
+    if before is None:
+        return True
+    values = before["true"]["value"], now["true"]["value"]
+    return None in values or values[0] == values[1]
+
+
+def merged(before: Record | None, now: Record) -> Record:
+    """Return a record with the rows of both; a number is replaced by nothing, a failure by what came later."""
+    if before is None:
+        return now
+    known = before["rows"]
+    fresh = {name: row for name, row in now["rows"].items() if name not in known or known[name]["message"]}
+    if not fresh:
+        return before
+    counts: Counter[str] = Counter(before["warnings"]) + Counter(now["warnings"])
+    truth = before if now["true"]["value"] is None else now
+    return {
+        **truth,
+        "rows": {**known, **fresh},
+        "warnings": dict(counts),
+        "seconds": before["seconds"] + now["seconds"],
+    }
+
+
 def _judge_sample(job: Job, task: Task, names: Sequence[str]) -> Record:
     record: Record = {"rule": task.rule, "n": task.n, "repetition": task.repetition}
     try:
