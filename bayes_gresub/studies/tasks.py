@@ -20,6 +20,7 @@ from bayes_gresub.data.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, chi
 from bayes_gresub.populations import Population, TrueError
 from bayes_gresub.populations.population import Truth
 from bayes_gresub.regions.training import trained
+from bayes_gresub.studies.interrupts import ended_by_interrupts
 from bayes_gresub.studies.process_state import Surroundings
 from bayes_gresub.studies.threads import on_one_thread
 
@@ -61,7 +62,7 @@ class Job:
 
 
 def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
-    """Return the record of a task for the estimators named."""
+    """Return the record of a task for the estimators named; an interrupt meanwhile always raises."""
     started = perf_counter()
 
     def work() -> Record:
@@ -75,7 +76,7 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
         record["warnings"] = dict(counts.most_common(_MOST_WARNINGS))
         return record
 
-    record = on_one_thread(work)
+    record = ended_by_interrupts(lambda: on_one_thread(work))
     record["seconds"] = perf_counter() - started
     return record
 
