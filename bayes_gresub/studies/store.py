@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator
@@ -55,7 +56,7 @@ class RunFolder:
             self._check(content, design)
             if n_parts:
                 warnings.warn(self._rebuilt(n_parts), stacklevel=3)
-            if moved := _moved(content["versions"]):
+            if moved := _moved(content["versions"], design):
                 warnings.warn(
                     f"the folder {self.path} was begun with other versions ({moved}): new numbers may differ from old "
                     "ones in the last digits, or by the changes between versions.",
@@ -66,7 +67,7 @@ class RunFolder:
                 # Another run may have begun or grown the study meanwhile.
                 content, _ = self._stored()
                 if content is None:
-                    content = {"format": FORMAT, "versions": _versions(), "design": design}
+                    content = {"format": FORMAT, "versions": _versions(design), "design": design}
                 self._check(content, design)
                 content = {**content, "format": FORMAT, "design": _union(content["design"], design)}
                 self._write(self._design_path, _sealed_design(content))
@@ -118,7 +119,8 @@ class RunFolder:
                 record = merged(before[0], record)
                 # Another run may have added estimators that this one has never heard of.
                 known = _union(before[1], known)
-            made_for = {"versions": _versions(), "design": _part_of(known, task, record["rows"])}
+            part = _part_of(known, task, record["rows"])
+            made_for = {"versions": _versions(part), "design": part}
             sealed = {**record, "design": self._stamps[task.rule], "made_for": made_for}
             text = json.dumps({"content": sealed, "sha256": _sum(json.dumps(sealed, allow_nan=False))})
             self._write(self._task_path(task), text)
@@ -199,7 +201,7 @@ class RunFolder:
         if not conflicts:
             return
         remarks = ""
-        if moved := _moved(content["versions"]):
+        if moved := _moved(content["versions"], design):
             remarks += f" It was begun with other versions: {moved}."
         if content["format"] < FORMAT:
             remarks += (
@@ -325,14 +327,28 @@ def _union(before: Plain, now: Plain) -> Plain:
     return {**before, **grown, "sample_sizes": sizes, "repetitions": max(before["repetitions"], now["repetitions"])}
 
 
-def _moved(versions: Plain) -> str:
+def _moved(versions: Plain, design: Plain) -> str:
     """Return in words which versions are other than these."""
-    now = _versions()
-    return ", ".join(f"{name} {versions.get(name)} to {now[name]}" for name in now if versions.get(name) != now[name])
+    now = _versions(design)
+    changed = [name for name in now if name in versions and versions[name] != now[name]]
+    return ", ".join(f"{name} {versions[name]} to {now[name]}" for name in changed)
 
 
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in _VERSIONS}
+def _versions(design: Plain) -> dict[str, str]:
+    """Return the versions of all packages that a design has classes and functions of, and of Python."""
+    fixed = {name: version(name) for name in _VERSIONS}
+    others = {name: getattr(sys.modules.get(name), "__version__", None) for name in sorted(_packages(design))}
+    named = {name: str(number) for name, number in others.items() if number is not None and name != "sklearn"}
+    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **named, **fixed}
+
+
+def _packages(design: Plain) -> set[str]:
+    if isinstance(design, list):
+        return set().union(*map(_packages, design))
+    if not isinstance(design, dict):
+        return set()
+    places = [design[key] for key in ("type", "class", "function") if isinstance(design.get(key), str)]
+    return {place.partition(".")[0] for place in places}.union(*map(_packages, design.values()))
 
 
 def _sum(text: str) -> str:

@@ -232,5 +232,5 @@ def test_an_interrupt_just_before_an_error_is_still_an_interrupt():
         except BaseException as stop:
             raise RuntimeError("the chain was cut short") from stop
 
-    with pytest.raises(KeyboardInterrupt, match="^$"):
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
         ended_by_interrupts(work)

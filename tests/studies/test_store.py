@@ -10,11 +10,14 @@ import os
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -214,6 +217,65 @@ def test_another_data_set_of_the_same_shape_is_told_apart(tmp_path):
     study(population=bg.datasets.FiniteData(*POPULATION.sample(60, 0))).run(tmp_path)
     with pytest.raises(ValueError, match="another design: population"):
         study(population=bg.datasets.FiniteData(*POPULATION.sample(60, 1))).run(tmp_path)
+
+
+def frozen(seed):
+    return FrozenEstimator(PCA(2).fit(*POPULATION.sample(30, seed)))
+
+
+def test_a_rule_with_another_frozen_step_is_told_apart(tmp_path):
+    study(rules={"PCA": make_pipeline(frozen(0), LDA)}, estimators=["resub"]).run(tmp_path)
+    with pytest.raises(ValueError, match=r"another design: rules\.PCA.*frozenestimator\.estimator\.learned was"):
+        study(rules={"PCA": make_pipeline(frozen(1), LDA)}, estimators=["resub"]).run(tmp_path)
+
+
+def test_a_measure_with_another_extractor_is_told_apart(tmp_path):
+    first, other = (
+        study(estimators={"on features": bg.on_features(bg.Bolstered(), frozen(seed), held_out=True)}).design()
+        for seed in (0, 1)
+    )
+    RunFolder(tmp_path).begin(first)
+    with pytest.raises(ValueError, match=r"estimators\.on features\.extractor\.estimator\.learned was"):
+        RunFolder(tmp_path).begin(other)
+
+
+class Rule(LinearDiscriminantAnalysis):
+    """LDA, until someone edits it."""
+
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+def test_a_rule_whose_class_was_edited_is_told_apart(tmp_path, monkeypatch):
+    study(rules={"mine": Rule()}).run(tmp_path)
+    monkeypatch.setattr(Rule, "fit", lambda self, X, y: LinearDiscriminantAnalysis.fit(self, -X, y))
+    with pytest.raises(ValueError, match=r"another design: rules\.mine\.code was"):
+        study(rules={"mine": Rule()}).run(tmp_path)
+
+
+def test_a_folder_of_the_first_format_with_a_class_of_the_user_is_refused_with_the_reason(tmp_path):
+    study(rules={"mine": Rule()}).run(tmp_path)
+    made_earlier(tmp_path)
+    path = tmp_path / "design.json"
+    stored = json.loads(path.read_text())
+    del stored["design"]["rules"]["mine"]["code"]
+    path.write_text(json.dumps(stored))
+    with pytest.raises(
+        ValueError, match=r"rules\.mine\.code is new\. .*earlier version, .*neither fitted state nor code"
+    ):
+        study(rules={"mine": Rule()}).run(tmp_path)
+
+
+def test_a_folder_made_with_another_version_of_a_package_of_a_rule_is_used_with_a_warning(tmp_path, monkeypatch):
+    package = types.ModuleType("boosting")
+    package.__version__ = "1.0"
+    package.__file__ = "/usr/lib/site-packages/boosting/__init__.py"
+    monkeypatch.setitem(sys.modules, "boosting", package)
+    rule = type("Boosting", (LinearDiscriminantAnalysis,), {"__module__": "boosting"})()
+    study(rules={"boosting": rule}).run(tmp_path)
+    package.__version__ = "2.0"
+    with pytest.warns(UserWarning, match=r"begun with other versions \(boosting 1.0 to 2.0\)"):
+        study(rules={"boosting": rule}).run(tmp_path)
 
 
 def test_a_study_of_a_table_read_again_goes_on_in_its_folder(tmp_path):
