@@ -6,6 +6,7 @@ what runs, whatever the file on disk holds by now.
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import importlib.machinery
 import sys
@@ -22,13 +23,14 @@ Plain = Any
 _BY_VERSION = ("bayes_gresub", "builtins")
 _PACKAGES = ("site-packages", "dist-packages")
 _SIMPLE = (bool, int, float, complex, str, bytes, tuple, frozenset, np.ndarray, np.generic, type(None))
-"""Types of constants; others may be counters and caches, which change while a study runs."""
+"""Types of constants."""
 
 
 def code_of(thing: Any, plain: Callable[[Any], Plain]) -> dict[str, Plain]:
     """Return the code of a class or function and of all that it calls, by name; without what is installed.
 
-    Module-level constants count if their names are in capitals; other globals may change while a study runs.
+    Constants count: those of a class that its methods do not set, and those of a module whose names are in capitals.
+    Other globals, and attributes of other classes, may be counters and caches, which change while a study runs.
 
     Parameters
     ----------
@@ -45,6 +47,11 @@ def code_of(thing: Any, plain: Callable[[Any], Plain]) -> dict[str, Plain]:
             if name not in read and not is_installed(piece):
                 read[name], used = _own(piece, plain)
                 left += used
+    if isinstance(thing, type):
+        for piece in thing.__mro__:
+            name = f"{piece.__module__}.{piece.__qualname__}"
+            if name in read:
+                read[f"constants of {name}"] = {key: plain(value) for key, value in _constants(piece)}
     return read
 
 
@@ -84,15 +91,27 @@ def _class(piece: type, plain: Callable[[Any], Plain]) -> tuple[Plain, list[Any]
             used += more
         if isinstance(value, type):
             used.append(value)
-        elif isinstance(value, _SIMPLE) and not name.startswith("__"):
-            body[name] = plain(value)
     return body, used
+
+
+def _constants(piece: type) -> list[tuple[str, Any]]:
+    """Return the data in a class that none of its methods sets."""
+    functions = [function for value in vars(piece).values() for function in _functions(value)]
+    set_inside = {name for function in functions for name in _attributes_set(function.__code__)}
+    names = [name for name in vars(piece) if not name.startswith("__") and name not in set_inside]
+    return [(name, vars(piece)[name]) for name in names if isinstance(vars(piece)[name], _SIMPLE)]
+
+
+def _attributes_set(code: CodeType) -> set[str]:
+    here = {str(step.argval) for step in dis.get_instructions(code) if step.opname == "STORE_ATTR"}
+    return here.union(*(_attributes_set(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
 
 
 def _functions(value: Any) -> Iterator[FunctionType]:
     """Yield the functions in an attribute of a class, whatever wraps them."""
     if isinstance(value, FunctionType):
         yield value
+        yield from _functions(getattr(value, "__wrapped__", None))
     elif isinstance(value, property):
         for part in (value.fget, value.fset, value.fdel):
             yield from _functions(part)

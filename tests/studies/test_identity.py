@@ -374,6 +374,9 @@ from sklearn.utils.metaestimators import available_if
 FACTOR = 2.0
 calls = 0
 
+class Plan:
+    fits = 0
+
 def scaled(X):
     return X * FACTOR
 
@@ -382,11 +385,13 @@ def counted(method):
     def inside(self, X, y):
         global calls
         calls += 1
+        Plan.fits += 1
         return method(self, X, y)
     return inside
 
 class Base(LinearDiscriminantAnalysis):
     power = 1
+    seen = 0
 
     def _turned(self, X):
         return X ** 1
@@ -397,6 +402,7 @@ class Rule(Base):
     @counted
     def fit(self, X, y):
         # Points are scaled first.
+        Rule.seen = Rule.seen + len(X)
         return super().fit(scaled(self._turned(X)) + self.shift, y)
 
     @property
@@ -457,6 +463,7 @@ HARMLESS = {
     "the docstring of a class": ("Trains on scaled points.", "It trains on points that are scaled."),
     "lines": ("calls = 0", "calls = 0\n\n\n\n"),
     "a counter": ("calls = 0", "calls = 17"),
+    "a counter in another class": ("fits = 0", "fits = 17"),
 }
 
 
