@@ -39,19 +39,22 @@ def code_of(thing: Any, plain: Callable[[Any], Plain]) -> dict[str, Plain]:
         Makes data plain.
     """
     read: dict[str, Plain] = {}
+    seen: set[int] = set()
     left = [thing]
     while left:
         following = left.pop()
         for piece in following.__mro__ if isinstance(following, type) else [following]:
-            name = f"{piece.__module__}.{piece.__qualname__}"
-            if name not in read and not is_installed(piece):
-                read[name], used = _own(piece, plain)
+            if id(piece) not in seen and not is_installed(piece):
+                seen.add(id(piece))
+                body, used = _own(piece, plain)
+                # Functions in one place may share a name, as lambdas do.
+                read.setdefault(f"{piece.__module__}.{piece.__qualname__}", []).append(body)
                 left += used
     if isinstance(thing, type):
         for piece in thing.__mro__:
-            name = f"{piece.__module__}.{piece.__qualname__}"
-            if name in read:
-                read[f"constants of {name}"] = {key: plain(value) for key, value in _constants(piece)}
+            if id(piece) in seen:
+                constants = {name: plain(value) for name, value in _constants(piece)}
+                read[f"constants of {piece.__module__}.{piece.__qualname__}"] = constants
     return read
 
 

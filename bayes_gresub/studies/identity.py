@@ -135,7 +135,8 @@ def _function(thing: Any) -> Plain:
     code = digest([plain(thing.__code__), plain(thing.__defaults__), plain(thing.__kwdefaults__), closure])
     called = code_of(thing, plain)
     # A function that calls nothing of the user's is as folders of the first format have it.
-    if len(called) < 2 and not any(body["constants"] for body in called.values()):
+    bodies = [body for group in called.values() for body in group]
+    if len(bodies) < 2 and not any(body["constants"] for body in bodies):
         return {"function": _path(thing), "code": code}
     return {"function": _path(thing), "code": code, "calls": digest(called)}
 

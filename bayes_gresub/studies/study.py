@@ -22,7 +22,7 @@ from bayes_gresub.regions.training import check_rule
 from bayes_gresub.resampling import Interrupted
 from bayes_gresub.studies.axes import Grid
 from bayes_gresub.studies.display import Display
-from bayes_gresub.studies.engines import Wanted, check_client
+from bayes_gresub.studies.engines import Wanted, check_client, check_timeout
 from bayes_gresub.studies.engines import records as records_of
 from bayes_gresub.studies.identity import Plain, plain, words
 from bayes_gresub.studies.process_state import Surroundings
@@ -133,6 +133,7 @@ class Study:
         client: Any = None,
         progress: bool | None = None,
         retry_failed: bool = False,
+        timeout: float | None = None,
     ) -> StudyResults:
         """Do the tasks that are not done yet, and return the results.
 
@@ -152,6 +153,10 @@ class Study:
             Whether to show progress; by default in terminals and notebooks.
         retry_failed : bool, default False
             Whether to compute again the estimates that failed in an earlier run.
+        timeout : float, optional
+            Seconds after which a task is stopped; its rows then hold the reason. Tasks with a timeout run in other
+            processes, as with `n_jobs`. There a rule that kills its process costs its own task only; in this process it
+            would end the run.
 
         Raises
         ------
@@ -163,6 +168,7 @@ class Study:
             raise ValueError("give n_jobs or client, not both: a cluster has its own number of workers.")
         if client is not None:
             check_client(client)
+        seconds = check_timeout(timeout, n_jobs, client)
         job = self._job()
         for n in self.sample_sizes:
             # A sample that the population cannot give raises before any work.
@@ -185,7 +191,7 @@ class Study:
             ):
                 for record in done.values():
                     display.seen(record)
-                for record in stack.enter_context(closing(records_of(job, wanted, n_jobs, client))):
+                for record in stack.enter_context(closing(records_of(job, wanted, n_jobs, client, seconds))):
                     task = Task(record["rule"], record["n"], record["repetition"])
                     if not agree(done.get(task), record):
                         changed.append((task, list(self.estimators)))
@@ -198,7 +204,7 @@ class Study:
                         "all their estimates are computed again. Does the rule draw random numbers without a seed?",
                         stacklevel=2,
                     )
-                for record in stack.enter_context(closing(records_of(job, changed, n_jobs, client))):
+                for record in stack.enter_context(closing(records_of(job, changed, n_jobs, client, seconds))):
                     done[Task(record["rule"], record["n"], record["repetition"])] = record
                     if store is not None:
                         store.write(record, anew=True)

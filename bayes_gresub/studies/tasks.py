@@ -69,7 +69,13 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
         surroundings = job.surroundings.around(job.child(GLOBALS, task))
         with surroundings, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            record = _judge_sample(job, task, names)
+            try:
+                record = _judge_sample(job, task, names)
+            except SystemExit as error:
+                message = (
+                    f"a task must not leave Python; SystemExit: {error} was raised. Raise another error in its place."
+                )
+                record = stopped_record(task, names, message, 0.0)
         counts = Counter(
             f"{warning.category.__name__}: {str(warning.message).partition(chr(10))[0][:200]}" for warning in caught
         )
@@ -79,6 +85,12 @@ def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
     record = ended_by_interrupts(lambda: on_one_thread(work))
     record["seconds"] = perf_counter() - started
     return record
+
+
+def stopped_record(task: Task, names: Sequence[str], message: str, seconds: float) -> Record:
+    """Return the record of a task that came to no end, with the reason in every row."""
+    start: Record = {"rule": task.rule, "n": task.n, "repetition": task.repetition}
+    return start | _nothing(names, message, 0.0) | {"warnings": {}, "seconds": seconds}
 
 
 def agree(before: Record | None, now: Record) -> bool:

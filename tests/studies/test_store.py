@@ -432,7 +432,7 @@ def test_parts_of_several_designs_without_a_whole_design_are_refused(folder, tmp
 
 
 def without_design(path):
-    """Make a part as version 0.9 wrote it: without the design that it was made for."""
+    """Make a part as the first format has it: without the design that it was made for."""
     record = json.loads(path.read_text())["content"]
     del record["made_for"]
     sha256 = hashlib.sha256(json.dumps(record).encode()).hexdigest()[:16]
@@ -440,7 +440,7 @@ def without_design(path):
 
 
 def made_earlier(folder):
-    """Make a folder as version 0.9 wrote it."""
+    """Make a folder as the first format has it."""
     for path in part_files(folder):
         without_design(path)
     path = folder / "design.json"
