@@ -420,6 +420,7 @@ def test_an_added_measure_costs_one_fit_a_task(tmp_path):
     assert Plan.fits == 6
 
 
+@pytest.mark.long
 def test_an_added_estimator_is_added_to_the_others_in_two_processes(reference, tmp_path):
     study(**ADDED["estimators"]).run(tmp_path, n_jobs=2)
     assert numbers(study().run(tmp_path, n_jobs=2)).identical(reference)
@@ -505,7 +506,7 @@ def test_an_interrupt_in_another_process_keeps_what_is_done_and_the_rerun_gives_
     with pytest.raises(bg.Interrupted, match=r"stopped after \d of 6 tasks; they are kept"):
         made.run(tmp_path / "run", n_jobs=2)
     flag.unlink()
-    assert numbers(made.run(tmp_path / "run", n_jobs=2)).identical(whole)
+    assert numbers(made.run(tmp_path / "run")).identical(whole)
 
 
 # What fails in a task
