@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import sys
+import threading
 from collections.abc import Mapping
 from functools import partial
 from types import CodeType, FunctionType, MethodType
@@ -23,6 +24,9 @@ _LONG = 50
 
 _UNLEARNED = ("cv_results_", "refit_time_")
 """Attributes of fitted searches that hold times; they predict nothing."""
+
+_UNDER_WAY = threading.local()
+"""The objects that are being described, by their ids, outermost first."""
 
 Plain = Any
 """None, bool, int, float, str, and lists and dicts of these."""
@@ -56,6 +60,19 @@ def plain(thing: Any) -> Plain:
         return {"set": sorted(json.dumps(plain(item), sort_keys=True) for item in thing)}
     if isinstance(thing, Mapping):
         return {str(key): plain(thing[key]) for key in sorted(thing, key=str)}
+    # An object that holds itself is named by how far above it is.
+    above: list[int] = _UNDER_WAY.__dict__.setdefault("above", [])
+    if id(thing) in above:
+        return {"above": len(above) - above.index(id(thing))}
+    above.append(id(thing))
+    try:
+        return _described(thing)
+    finally:
+        above.pop()
+
+
+def _described(thing: Any) -> Plain:
+    """Return anything but numbers, text and collections as plain data."""
     if isinstance(thing, np.random.SeedSequence):
         return {"type": "SeedSequence", "entropy": str(thing.entropy), "spawn_key": list(thing.spawn_key)}
     if isinstance(thing, type):
@@ -87,8 +104,11 @@ def plain(thing: Any) -> Plain:
         if isinstance(thing, torch.Tensor):
             numbers = thing.detach().cpu().reshape(-1).view(torch.uint8).numpy()
             return {"tensor": plain(numbers)["array"], "shape": list(thing.shape), "dtype": str(thing.dtype)}
-    if not is_installed(type(thing)) and hasattr(thing, "__dict__"):
-        return {**_kind(thing), **plain(vars(thing))}
+    kind: Any = type(thing)
+    if not is_installed(kind) and hasattr(thing, "__dict__") and kind.__reduce__ is object.__reduce__:
+        # What an object leaves out when it is packed is no part of it.
+        own_state = kind.__getstate__ is not object.__getstate__
+        return {**_kind(thing), "state": plain(thing.__getstate__() if own_state else vars(thing))}
     try:
         return {**_kind(thing), "content": joblib.hash(thing)}
     except Exception as error:

@@ -11,6 +11,7 @@ import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -336,10 +337,15 @@ def _moved(versions: Plain, design: Plain) -> str:
 
 def _versions(design: Plain) -> dict[str, str]:
     """Return the versions of all packages that a design has classes and functions of, and of Python."""
-    fixed = {name: version(name) for name in _VERSIONS}
     others = {name: getattr(sys.modules.get(name), "__version__", None) for name in sorted(_packages(design))}
     named = {name: str(number) for name, number in others.items() if number is not None and name != "sklearn"}
-    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **named, **fixed}
+    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **named, **_fixed_versions()}
+
+
+@cache
+def _fixed_versions() -> dict[str, str]:
+    """Return the versions that every run folder records; looking for them takes milliseconds, so once."""
+    return {name: version(name) for name in _VERSIONS}
 
 
 def _packages(design: Plain) -> set[str]:

@@ -363,6 +363,23 @@ def test_a_class_of_the_package_is_named_without_its_module():
     assert plain(bg.Empirical())["type"] == "bayes_gresub.Empirical"
 
 
+class Holding:
+    """Holds itself, and a lock that it does not pack."""
+
+    def __init__(self, number):
+        self.number = number
+        self.whole = self
+        self.lock = threading.Lock()
+
+    def __getstate__(self):
+        return {"number": self.number, "whole": self.whole}
+
+
+def test_an_object_that_holds_itself_and_packs_less_than_it_has_is_described():
+    assert plain(Holding(1)) == plain(Holding(1))
+    assert plain(Holding(1)) != plain(Holding(2))
+
+
 # Edited code
 
 MODULE = """
