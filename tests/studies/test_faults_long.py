@@ -120,7 +120,9 @@ class Project:
     def start(self, folder, n_jobs=2):
         """Start the script in a session of its own, so that all its processes can be found."""
         command = [sys.executable, "script.py", str(folder), str(self.out(folder)), str(n_jobs)]
-        environment = {**os.environ, "PYTHONPATH": str(self.path), "FITS": f"{folder}.fits"}
+        # The package that is tested, which need not be the one that is installed.
+        places = os.pathsep.join([str(self.path), str(Path(bg.__file__).parents[1])])
+        environment = {**os.environ, "PYTHONPATH": places, "FITS": f"{folder}.fits"}
         made = subprocess.Popen(
             command, cwd=self.path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
