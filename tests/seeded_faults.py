@@ -254,8 +254,8 @@ CHECKS = (
     ),
     Fault(
         "run folder: a record of another study counts",
-        "return record if whole and same and ours else None",
-        "return record if whole and same else None",
+        'or part["stamp"] != self._stamps[task.rule]:',
+        ":",
         ("studies/test_store.py", "-k of_another_study"),
     ),
 )

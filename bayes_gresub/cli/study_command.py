@@ -56,6 +56,9 @@ def study(
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786, instead.")
     ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop a task that takes longer; it counts as failed.")
+    ] = None,
 ) -> None:
     """Compare estimates with the true error, over many training sets.
 
@@ -94,7 +97,7 @@ def study(
         made = Study(points, rules, names, _sizes(sizes, len(table)), repetitions, seed)
     _print_head(made, population)
     with _client(cluster) as client, _noted() as warned:
-        results = made.run(out, n_jobs=jobs, client=client)
+        results = made.run(out, n_jobs=jobs, client=client, timeout=timeout)
     _print_summary(results)
     _save(results, out)
     for text in dict.fromkeys(warned):

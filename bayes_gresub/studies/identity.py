@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import sys
+import threading
 from collections.abc import Mapping
 from functools import partial
 from types import CodeType, FunctionType, MethodType
@@ -15,8 +17,16 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from bayes_gresub.studies.code_identity import code_of, is_installed
+
 _LONG = 50
 """Lists longer than this are compared by a digest."""
+
+_UNLEARNED = ("cv_results_", "refit_time_")
+"""Attributes of fitted searches that hold times; they predict nothing."""
+
+_UNDER_WAY = threading.local()
+"""The objects that are being described, by their ids, outermost first."""
 
 Plain = Any
 """None, bool, int, float, str, and lists and dicts of these."""
@@ -25,7 +35,8 @@ Plain = Any
 def plain(thing: Any) -> Plain:
     """Return an object as data that JSON can hold; two objects that would act alike give the same.
 
-    Estimators and dataclasses become their type and parameters, arrays and functions a digest.
+    Estimators and dataclasses become their type and parameters, with a digest of their code unless it is installed, and
+    what they have learned; arrays and functions become a digest.
 
     Examples
     --------
@@ -49,17 +60,32 @@ def plain(thing: Any) -> Plain:
         return {"set": sorted(json.dumps(plain(item), sort_keys=True) for item in thing)}
     if isinstance(thing, Mapping):
         return {str(key): plain(thing[key]) for key in sorted(thing, key=str)}
+    # An object that holds itself is named by how far above it is.
+    above: list[int] = _UNDER_WAY.__dict__.setdefault("above", [])
+    if id(thing) in above:
+        return {"above": len(above) - above.index(id(thing))}
+    above.append(id(thing))
+    try:
+        return _described(thing)
+    finally:
+        above.pop()
+
+
+def _described(thing: Any) -> Plain:
+    """Return anything but numbers, text and collections as plain data."""
     if isinstance(thing, np.random.SeedSequence):
         return {"type": "SeedSequence", "entropy": str(thing.entropy), "spawn_key": list(thing.spawn_key)}
     if isinstance(thing, type):
-        return _path(thing)
+        code = _code(thing)
+        return {"class": _path(thing), **code} if code else _path(thing)
     if isinstance(thing, BaseEstimator) or (hasattr(thing, "get_params") and hasattr(thing, "fit")):
-        return {"type": _path(type(thing)), **plain(thing.get_params(deep=False))}
+        parameters = thing.get_params(deep=False)
+        return {**_kind(thing), **plain(parameters), **_learned(thing, parameters)}
     if dataclasses.is_dataclass(thing):
         values = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
-        return {"type": _path(type(thing)), **plain(values)}
+        return {**_kind(thing), **plain(values)}
     if hasattr(thing, "get_params"):
-        return {"type": _path(type(thing)), **plain(thing.get_params())}
+        return {**_kind(thing), **plain(thing.get_params())}
     if isinstance(thing, FunctionType | MethodType | CodeType | partial):
         return _function(thing)
     if sparse.issparse(thing):
@@ -70,14 +96,49 @@ def plain(thing: Any) -> Plain:
     if hasattr(thing, "columns") and hasattr(thing, "dtypes"):
         return _frame(thing)
     if hasattr(thing, "__module__") and hasattr(thing, "__qualname__"):
-        return _path(thing)
+        code = _code(thing)
+        return {"function": _path(thing), **code} if code else _path(thing)
+    if (torch := sys.modules.get("torch")) is not None:
+        if isinstance(thing, torch.nn.Module):
+            return _module(thing)
+        if isinstance(thing, torch.Tensor):
+            numbers = thing.detach().cpu().reshape(-1).view(torch.uint8).numpy()
+            return {"tensor": plain(numbers)["array"], "shape": list(thing.shape), "dtype": str(thing.dtype)}
+    kind: Any = type(thing)
+    if not is_installed(kind) and hasattr(thing, "__dict__") and kind.__reduce__ is object.__reduce__:
+        # What an object leaves out when it is packed is no part of it.
+        own_state = kind.__getstate__ is not object.__getstate__
+        return {**_kind(thing), "state": plain(thing.__getstate__() if own_state else vars(thing))}
     try:
-        return {"type": _path(type(thing)), "content": joblib.hash(thing)}
+        return {**_kind(thing), "content": joblib.hash(thing)}
     except Exception as error:
         raise TypeError(
             f"a study must be able to write its parts as plain data; it cannot for a {type(thing).__name__} ({error}). "
             "Make it a dataclass, or give it get_params."
         ) from error
+
+
+def _kind(thing: Any) -> dict[str, Plain]:
+    """Return the type of an object, and a digest of its code unless it is installed."""
+    return {"type": _path(type(thing)), **_code(type(thing))}
+
+
+def _code(thing: Any) -> dict[str, Plain]:
+    code = code_of(thing, plain)
+    return {"code": digest(code)} if code else {}
+
+
+def _learned(thing: Any, parameters: Mapping[str, Any]) -> dict[str, Plain]:
+    """Return what an estimator has learned; nothing for one that `clone` has made."""
+    state = {name: value for name, value in vars(thing).items() if name not in parameters and name not in _UNLEARNED}
+    return {"learned": digest(plain(state))} if state else {}
+
+
+def _module(thing: Any) -> Plain:
+    """Return a torch module by its tensors, its settings and the modules in it."""
+    tensors = {**thing._parameters, **thing._buffers}
+    settings = {name: value for name, value in vars(thing).items() if name[0] != "_" and name != "training"}
+    return {**_kind(thing), **plain({"tensors": tensors, "settings": settings, "modules": thing._modules})}
 
 
 def _function(thing: Any) -> Plain:
@@ -92,7 +153,12 @@ def _function(thing: Any) -> Plain:
     # One that calls itself holds itself.
     closure = [plain(cell) for cell in cells if cell is not thing]
     code = digest([plain(thing.__code__), plain(thing.__defaults__), plain(thing.__kwdefaults__), closure])
-    return {"function": _path(thing), "code": code}
+    called = code_of(thing, plain)
+    # A function that calls nothing of the user's is as folders of the first format have it.
+    bodies = [body for group in called.values() for body in group]
+    if len(bodies) < 2 and not any(body["constants"] for body in bodies):
+        return {"function": _path(thing), "code": code}
+    return {"function": _path(thing), "code": code, "calls": digest(called)}
 
 
 def _frame(thing: Any) -> Plain:

@@ -22,13 +22,13 @@ from bayes_gresub.regions.training import check_rule
 from bayes_gresub.resampling import Interrupted
 from bayes_gresub.studies.axes import Grid
 from bayes_gresub.studies.display import Display
-from bayes_gresub.studies.engines import Wanted, check_client
+from bayes_gresub.studies.engines import Wanted, check_client, check_timeout
 from bayes_gresub.studies.engines import records as records_of
 from bayes_gresub.studies.identity import Plain, plain, words
 from bayes_gresub.studies.process_state import Surroundings
 from bayes_gresub.studies.results import StudyResults
 from bayes_gresub.studies.store import RunFolder
-from bayes_gresub.studies.tasks import Job, Record, Task
+from bayes_gresub.studies.tasks import Job, Record, Task, agree, merged
 
 
 class Study:
@@ -133,6 +133,7 @@ class Study:
         client: Any = None,
         progress: bool | None = None,
         retry_failed: bool = False,
+        timeout: float | None = None,
     ) -> StudyResults:
         """Do the tasks that are not done yet, and return the results.
 
@@ -152,6 +153,10 @@ class Study:
             Whether to show progress; by default in terminals and notebooks.
         retry_failed : bool, default False
             Whether to compute again the estimates that failed in an earlier run.
+        timeout : float, optional
+            Seconds after which a task is stopped; its rows then hold the reason. Tasks with a timeout run in other
+            processes, as with `n_jobs`. There a rule that kills its process costs its own task only; in this process it
+            would end the run.
 
         Raises
         ------
@@ -163,6 +168,7 @@ class Study:
             raise ValueError("give n_jobs or client, not both: a cluster has its own number of workers.")
         if client is not None:
             check_client(client)
+        seconds = check_timeout(timeout, n_jobs, client)
         job = self._job()
         for n in self.sample_sizes:
             # A sample that the population cannot give raises before any work.
@@ -185,14 +191,12 @@ class Study:
             ):
                 for record in done.values():
                     display.seen(record)
-                for record in stack.enter_context(closing(records_of(job, wanted, n_jobs, client))):
+                for record in stack.enter_context(closing(records_of(job, wanted, n_jobs, client, seconds))):
                     task = Task(record["rule"], record["n"], record["repetition"])
-                    if not _agree(done.get(task), record):
+                    if not agree(done.get(task), record):
                         changed.append((task, list(self.estimators)))
                         continue
-                    done[task] = _merged(done.get(task), record)
-                    if store is not None:
-                        store.write(done[task])
+                    done[task] = merged(done.get(task), record) if store is None else store.write(record)
                     display.update(record)
                 if changed:
                     warnings.warn(
@@ -200,10 +204,10 @@ class Study:
                         "all their estimates are computed again. Does the rule draw random numbers without a seed?",
                         stacklevel=2,
                     )
-                for record in stack.enter_context(closing(records_of(job, changed, n_jobs, client))):
+                for record in stack.enter_context(closing(records_of(job, changed, n_jobs, client, seconds))):
                     done[Task(record["rule"], record["n"], record["repetition"])] = record
                     if store is not None:
-                        store.write(record)
+                        store.write(record, anew=True)
                     display.update(record)
         except KeyboardInterrupt as stop:
             left = sum(bool(self._lacking(done.get(task))) for task in self.tasks)
@@ -241,26 +245,6 @@ class Study:
             return list(self.estimators)
         rows = record["rows"]
         return [name for name in self.estimators if name not in rows or (retry_failed and rows[name]["message"])]
-
-
-def _agree(before: Record | None, now: Record) -> bool:
-    """Return whether two records are of the same classifier, judged by its true error."""
-    return before is None or before["true"]["value"] == now["true"]["value"] or before["true"]["value"] is None
-
-
-def _merged(before: Record | None, now: Record) -> Record:
-    """Return a record with the rows of both."""
-    if before is None:
-        return now
-    counts = dict(before["warnings"])
-    for message, count in now["warnings"].items():
-        counts[message] = counts.get(message, 0) + count
-    return {
-        **now,
-        "rows": {**before["rows"], **now["rows"]},
-        "warnings": counts,
-        "seconds": before["seconds"] + now["seconds"],
-    }
 
 
 def _single(estimators: Mapping[str, Any]) -> dict[str, Any]:

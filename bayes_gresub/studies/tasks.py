@@ -20,6 +20,7 @@ from bayes_gresub.data.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, chi
 from bayes_gresub.populations import Population, TrueError
 from bayes_gresub.populations.population import Truth
 from bayes_gresub.regions.training import trained
+from bayes_gresub.studies.interrupts import ended_by_interrupts
 from bayes_gresub.studies.process_state import Surroundings
 from bayes_gresub.studies.threads import on_one_thread
 
@@ -61,23 +62,61 @@ class Job:
 
 
 def run_task(job: Job, task: Task, names: Sequence[str]) -> Record:
-    """Return the record of a task for the estimators named."""
+    """Return the record of a task for the estimators named; an interrupt meanwhile always raises."""
     started = perf_counter()
 
     def work() -> Record:
         surroundings = job.surroundings.around(job.child(GLOBALS, task))
         with surroundings, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            record = _judge_sample(job, task, names)
+            try:
+                record = _judge_sample(job, task, names)
+            except SystemExit as error:
+                message = (
+                    f"a task must not leave Python; SystemExit: {error} was raised. Raise another error in its place."
+                )
+                record = stopped_record(task, names, message, 0.0)
         counts = Counter(
             f"{warning.category.__name__}: {str(warning.message).partition(chr(10))[0][:200]}" for warning in caught
         )
         record["warnings"] = dict(counts.most_common(_MOST_WARNINGS))
         return record
 
-    record = on_one_thread(work)
+    record = ended_by_interrupts(lambda: on_one_thread(work))
     record["seconds"] = perf_counter() - started
     return record
+
+
+def stopped_record(task: Task, names: Sequence[str], message: str, seconds: float) -> Record:
+    """Return the record of a task that came to no end, with the reason in every row."""
+    start: Record = {"rule": task.rule, "n": task.n, "repetition": task.repetition}
+    return start | _nothing(names, message, 0.0) | {"warnings": {}, "seconds": seconds}
+
+
+def agree(before: Record | None, now: Record) -> bool:
+    """Return whether two records may be of the same classifier, judged by its true error where both have one."""
+    if before is None:
+        return True
+    values = before["true"]["value"], now["true"]["value"]
+    return None in values or values[0] == values[1]
+
+
+def merged(before: Record | None, now: Record) -> Record:
+    """Return a record with the rows of both; a number is replaced by nothing, a failure by what came later."""
+    if before is None:
+        return now
+    known = before["rows"]
+    fresh = {name: row for name, row in now["rows"].items() if name not in known or known[name]["message"]}
+    if not fresh:
+        return before
+    counts: Counter[str] = Counter(before["warnings"]) + Counter(now["warnings"])
+    truth = before if now["true"]["value"] is None else now
+    return {
+        **truth,
+        "rows": {**known, **fresh},
+        "warnings": dict(counts),
+        "seconds": before["seconds"] + now["seconds"],
+    }
 
 
 def _judge_sample(job: Job, task: Task, names: Sequence[str]) -> Record:

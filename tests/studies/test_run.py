@@ -209,6 +209,7 @@ def test_two_processes_give_the_same_numbers_as_one(reference):
     assert numbers(study().run(n_jobs=2)).identical(reference)
 
 
+@pytest.mark.long
 def test_two_processes_give_the_same_numbers_for_a_rule_that_draws_random_numbers():
     made = study(rules={"tree": DecisionTreeClassifier(max_features=1)})
     assert numbers(made.run(n_jobs=2)).identical(numbers(made.run(n_jobs=1)))
@@ -220,10 +221,19 @@ def test_threads_of_joblib_give_the_same_numbers_as_one_process(reference):
     assert numbers(results).identical(reference)
 
 
+def test_a_timeout_is_refused_where_joblib_runs_threads():
+    with (
+        joblib.parallel_config("threading", n_jobs=2),
+        pytest.raises(ValueError, match=r"cannot be stopped there; got 5\. Leave out joblib's parallel_config"),
+    ):
+        study().run(timeout=5)
+
+
 def test_a_folder_does_not_change_numbers(reference, tmp_path):
     assert numbers(study().run(tmp_path)).identical(reference)
 
 
+@pytest.mark.long
 def test_two_processes_with_a_folder_give_the_same_numbers(reference, tmp_path):
     assert numbers(study().run(tmp_path, n_jobs=2)).identical(reference)
 
@@ -244,7 +254,7 @@ def test_order_of_estimators_does_not_matter(reference):
     assert found.sel(estimator=list(ESTIMATORS)).identical(reference)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_order_of_tasks_does_not_matter(reference, monkeypatch, n_jobs):
     in_order = study_module.records_of
 
@@ -262,8 +272,8 @@ def test_threads_that_the_user_sets_do_not_matter(reference, user_threads):
     assert found.identical(reference)
 
 
-def test_two_processes_give_the_same_numbers_for_data_that_joblib_shares_in_memory():
-    """Joblib hands arrays of more than a megabyte to workers as memory maps."""
+def test_two_processes_give_the_same_numbers_for_data_that_they_share_in_memory():
+    """Arrays of more than a megabyte are mapped by all processes."""
     rng = np.random.default_rng(0)
     y = np.arange(4000) % 2
     X = rng.normal(size=(4000, 40)) + y[:, None] / 4
@@ -286,6 +296,7 @@ def test_a_task_runs_with_one_thread_in_every_library():
     assert results.failures().empty
 
 
+@pytest.mark.long
 def test_a_task_in_another_process_runs_with_one_thread_in_every_library(monkeypatch):
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(name, "2")
@@ -409,6 +420,7 @@ def test_an_added_measure_costs_one_fit_a_task(tmp_path):
     assert Plan.fits == 6
 
 
+@pytest.mark.long
 def test_an_added_estimator_is_added_to_the_others_in_two_processes(reference, tmp_path):
     study(**ADDED["estimators"]).run(tmp_path, n_jobs=2)
     assert numbers(study().run(tmp_path, n_jobs=2)).identical(reference)
@@ -494,7 +506,7 @@ def test_an_interrupt_in_another_process_keeps_what_is_done_and_the_rerun_gives_
     with pytest.raises(bg.Interrupted, match=r"stopped after \d of 6 tasks; they are kept"):
         made.run(tmp_path / "run", n_jobs=2)
     flag.unlink()
-    assert numbers(made.run(tmp_path / "run", n_jobs=2)).identical(whole)
+    assert numbers(made.run(tmp_path / "run")).identical(whole)
 
 
 # What fails in a task
@@ -562,6 +574,7 @@ def test_failures_are_kept_in_a_folder(tmp_path):
     assert numbers(again).identical(numbers(first))
 
 
+@pytest.mark.long
 def test_failures_in_another_process_are_the_same():
     made = study(rules={"LDA": LDA, "bad": Failing()})
     ordered = ["rule", "n", "estimator"]
@@ -864,6 +877,11 @@ BAD_RUNS = {
         TypeError,
         "client must be a distributed.Client; got 'tcp",
     ),
+    "a timeout of 0": ({"timeout": 0}, ValueError, "timeout must be a positive number of seconds, or None; got 0"),
+    "a timeout that is a truth value": ({"timeout": True}, ValueError, "timeout must be a positive .*; got True"),
+    "a timeout that is not a number": ({"timeout": "5"}, ValueError, "timeout must be a positive .*; got '5'"),
+    "a timeout without end": ({"timeout": float("inf")}, ValueError, "timeout must be a positive .*; got inf"),
+    "a timeout that is NaN": ({"timeout": float("nan")}, ValueError, "timeout must be a positive .*; got nan"),
     "jobs and a client": ({"client": object(), "n_jobs": 2}, ValueError, "give n_jobs or client, not both"),
     "one job and a client": ({"client": object(), "n_jobs": 1}, ValueError, "give n_jobs or client, not both"),
 }

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import errno
 import functools
+import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
+from bayes_gresub.studies import locks
 from bayes_gresub.studies.store import RunFolder
 
 POPULATION = bg.datasets.PaperGaussian(n_informative=2, n_noise=2)
@@ -74,7 +81,8 @@ def content(folder):
 
 
 def hidden(folder):
-    return [path.name for path in folder.rglob(".*")]
+    """Return the hidden files of a folder, except the one that is locked while others are written."""
+    return [path.name for path in folder.rglob(".*") if path.name != ".lock"]
 
 
 # What is in it
@@ -211,6 +219,65 @@ def test_another_data_set_of_the_same_shape_is_told_apart(tmp_path):
         study(population=bg.datasets.FiniteData(*POPULATION.sample(60, 1))).run(tmp_path)
 
 
+def frozen(seed):
+    return FrozenEstimator(PCA(2).fit(*POPULATION.sample(30, seed)))
+
+
+def test_a_rule_with_another_frozen_step_is_told_apart(tmp_path):
+    study(rules={"PCA": make_pipeline(frozen(0), LDA)}, estimators=["resub"]).run(tmp_path)
+    with pytest.raises(ValueError, match=r"another design: rules\.PCA.*frozenestimator\.estimator\.learned was"):
+        study(rules={"PCA": make_pipeline(frozen(1), LDA)}, estimators=["resub"]).run(tmp_path)
+
+
+def test_a_measure_with_another_extractor_is_told_apart(tmp_path):
+    first, other = (
+        study(estimators={"on features": bg.on_features(bg.Bolstered(), frozen(seed), held_out=True)}).design()
+        for seed in (0, 1)
+    )
+    RunFolder(tmp_path).begin(first)
+    with pytest.raises(ValueError, match=r"estimators\.on features\.extractor\.estimator\.learned was"):
+        RunFolder(tmp_path).begin(other)
+
+
+class Rule(LinearDiscriminantAnalysis):
+    """LDA, until someone edits it."""
+
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+def test_a_rule_whose_class_was_edited_is_told_apart(tmp_path, monkeypatch):
+    study(rules={"mine": Rule()}).run(tmp_path)
+    monkeypatch.setattr(Rule, "fit", lambda self, X, y: LinearDiscriminantAnalysis.fit(self, -X, y))
+    with pytest.raises(ValueError, match=r"another design: rules\.mine\.code was"):
+        study(rules={"mine": Rule()}).run(tmp_path)
+
+
+def test_a_folder_of_the_first_format_with_a_class_of_the_user_is_refused_with_the_reason(tmp_path):
+    study(rules={"mine": Rule()}).run(tmp_path)
+    made_earlier(tmp_path)
+    path = tmp_path / "design.json"
+    stored = json.loads(path.read_text())
+    del stored["design"]["rules"]["mine"]["code"]
+    path.write_text(json.dumps(stored))
+    with pytest.raises(
+        ValueError, match=r"rules\.mine\.code is new\. .*earlier version, .*neither fitted state nor code"
+    ):
+        study(rules={"mine": Rule()}).run(tmp_path)
+
+
+def test_a_folder_made_with_another_version_of_a_package_of_a_rule_is_used_with_a_warning(tmp_path, monkeypatch):
+    package = types.ModuleType("boosting")
+    package.__version__ = "1.0"
+    package.__file__ = "/usr/lib/site-packages/boosting/__init__.py"
+    monkeypatch.setitem(sys.modules, "boosting", package)
+    rule = type("Boosting", (LinearDiscriminantAnalysis,), {"__module__": "boosting"})()
+    study(rules={"boosting": rule}).run(tmp_path)
+    package.__version__ = "2.0"
+    with pytest.warns(UserWarning, match=r"begun with other versions \(boosting 1.0 to 2.0\)"):
+        study(rules={"boosting": rule}).run(tmp_path)
+
+
 def test_a_study_of_a_table_read_again_goes_on_in_its_folder(tmp_path):
     X, y = POPULATION.sample(60, 0)
     rows = [f"{a},{b},{'yes' if label else 'no'}" for (a, b, *_), label in zip(X.tolist(), y, strict=True)]
@@ -227,6 +294,8 @@ def test_a_folder_made_with_other_versions_is_used_with_a_warning(folder):
     path = folder / "design.json"
     design = json.loads(path.read_text())
     design["versions"]["numpy"] = "1.0"
+    # The checksum is that of the file as it was.
+    del design["sha256"]
     path.write_text(json.dumps(design))
     with pytest.warns(UserWarning, match=r"begun with other versions \(numpy 1.0 to .*\): new numbers may") as caught:
         found = numbers(study().run(folder))
@@ -260,14 +329,6 @@ def test_a_folder_that_holds_other_things_is_refused_and_left_alone(tmp_path):
     assert content(tmp_path) == before
 
 
-def test_tasks_whose_design_is_lost_are_refused_and_left_alone(folder):
-    (folder / "design.json").unlink()
-    before = content(folder)
-    with pytest.raises(FileExistsError, match=r"must be empty or hold a study; it holds \['tasks'\]"):
-        study().run(folder)
-    assert content(folder) == before
-
-
 def test_an_empty_folder_is_used(tmp_path):
     assert numbers(study().run(tmp_path)).identical(whole())
 
@@ -293,25 +354,138 @@ DAMAGES = {
 }
 
 
+def spoil_design(folder, damage):
+    path = folder / "design.json"
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage(path.read_bytes()))
+
+
+BROKEN = {
+    "gone": None,
+    "truncated": lambda raw: raw[:-20],
+    "with another seed": lambda raw: raw.replace(b'"seed": 1', b'"seed": 3'),
+    "with another format": lambda raw: raw.replace(b'"format": 2', b'"format": 3'),
+    **{name: (lambda raw, damage=damage: damage) for name, damage in DAMAGES.items()},
+}
+every_damage = pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
+ignoring_the_repair = pytest.mark.filterwarnings("ignore:.*the design is rebuilt from")
+
+
+@every_damage
+def test_a_design_that_is_damaged_or_gone_is_rebuilt_with_a_warning(folder, damage):
+    before = json.loads((folder / "design.json").read_text())
+    spoil_design(folder, damage)
+    with pytest.warns(
+        UserWarning, match=r"design.json was damaged or gone; the design is rebuilt from 8 parts"
+    ) as warned:
+        study().run(folder)
+    assert warned[0].filename == __file__
+    assert json.loads((folder / "design.json").read_text())["design"] == before["design"]
+
+
+@every_damage
+@ignoring_the_repair
+def test_no_task_is_done_again_if_the_design_was_damaged(folder, damage):
+    before = {path: path.stat().st_mtime_ns for path in part_files(folder)}
+    spoil_design(folder, damage)
+    assert numbers(study().run(folder)).identical(whole())
+    assert {path: path.stat().st_mtime_ns for path in part_files(folder)} == before
+
+
+@ignoring_the_repair
+def test_a_rebuilt_design_knows_what_this_run_does_not_ask_for(folder):
+    spoil_design(folder, None)
+    study(rules={"LDA": LDA}, estimators=["resub"], sample_sizes=[12], repetitions=1).run(folder)
+    assert numbers(bg.StudyResults.load(folder)).identical(whole().sel(rule=["3NN", "LDA"]))
+
+
+def test_results_can_be_loaded_if_the_design_is_damaged_and_nothing_is_written(folder):
+    spoil_design(folder, lambda raw: raw[:-20])
+    before = content(folder)
+    with pytest.warns(UserWarning, match="the design is rebuilt from 8 parts") as warned:
+        found = numbers(bg.StudyResults.load(folder))
+    assert [warning.filename for warning in warned] == [__file__]
+    assert found.identical(whole().sel(rule=["3NN", "LDA"]))
+    assert content(folder) == before
+
+
+@every_other
+@ignoring_the_repair
+def test_a_folder_of_another_design_is_refused_though_its_design_is_damaged(folder, given, difference):
+    spoil_design(folder, lambda raw: raw[:-20])
+    before = content(folder)
+    with pytest.raises(ValueError, match=f"{folder} holds a study of another .*{difference}"):
+        study(**given).run(folder)
+    assert content(folder) == before
+
+
+def test_parts_of_several_designs_without_a_whole_design_are_refused(folder, tmp_path):
+    study(seed=2).run(tmp_path / "other")
+    shutil.copy(part_of(tmp_path / "other"), part_of(folder))
+    spoil_design(folder, None)
+    with pytest.raises(
+        ValueError, match=r"must be whole where the parts are of several designs.*seed was.*Move the parts"
+    ):
+        study().run(folder)
+
+
+def without_design(path):
+    """Make a part as the first format has it: without the design that it was made for."""
+    record = json.loads(path.read_text())["content"]
+    del record["made_for"]
+    sha256 = hashlib.sha256(json.dumps(record).encode()).hexdigest()[:16]
+    path.write_text(json.dumps({"content": record, "sha256": sha256}))
+
+
+def made_earlier(folder):
+    """Make a folder as the first format has it."""
+    for path in part_files(folder):
+        without_design(path)
+    path = folder / "design.json"
+    stored = json.loads(path.read_text())
+    del stored["sha256"]
+    path.write_text(json.dumps({**stored, "format": 1}, indent=1))
+
+
+def test_a_folder_of_the_first_format_is_used(folder):
+    made_earlier(folder)
+    before = content(folder)
+    assert numbers(study().run(folder)).identical(whole())
+    assert content(folder) == before
+
+
+def test_a_folder_of_the_first_format_can_grow(folder):
+    made_earlier(folder)
+    study(estimators=["3nn-pp"], repetitions=3).run(folder)
+    assert numbers(study().run(folder)).identical(whole())
+
+
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_design_is_refused_and_left_alone(folder, damage):
-    (folder / "design.json").write_bytes(damage)
+def test_a_damaged_design_that_no_part_holds_is_refused_and_left_alone(folder, damage):
+    made_earlier(folder)
+    spoil_design(folder, lambda raw: damage)
     before = content(folder)
     with pytest.raises(ValueError, match=r"design.json is damaged .*Run the study in another folder"):
         study().run(folder)
     assert content(folder) == before
 
 
-def test_a_truncated_design_is_refused(folder):
-    path = folder / "design.json"
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"design.json is damaged .*Run the study in another folder"):
+def test_tasks_whose_design_is_lost_and_in_no_part_are_refused_and_left_alone(folder):
+    made_earlier(folder)
+    spoil_design(folder, None)
+    before = content(folder)
+    with pytest.raises(FileExistsError, match=r"must be empty or hold a study; it holds \['tasks'\]"):
         study().run(folder)
+    assert content(folder) == before
 
 
 def test_a_folder_of_another_format_is_refused_and_left_alone(folder):
     path = folder / "design.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
+    stored = json.loads(path.read_text())
+    del stored["sha256"]
+    path.write_text(json.dumps({**stored, "format": 99}))
     before = content(folder)
     with pytest.raises(ValueError, match=r"has format 99, this version reads \d+. Run the study in another folder"):
         study().run(folder)
@@ -437,6 +611,35 @@ def test_a_folder_whose_design_was_half_written_when_the_run_was_killed_is_used(
     assert numbers(study().run(tmp_path)).identical(whole())
 
 
+# Flipped bits
+
+
+def flip(path, bit):
+    raw = bytearray(path.read_bytes())
+    raw[bit // 8] ^= 1 << (bit % 8)
+    path.write_bytes(raw)
+
+
+@pytest.mark.filterwarnings("ignore:.*the design is rebuilt from")
+@pytest.mark.parametrize("n_flips", [200, pytest.param(3840, marks=pytest.mark.long)])
+def test_a_flipped_bit_is_found_wherever_it_is(folder, n_flips):
+    """A record is as it was or counts as damaged, and the design is as it was."""
+    design = RunFolder(folder).design()["design"]
+    files = [folder / "design.json", *part_files(folder)[:3]]
+    whole_records, _ = RunFolder(folder).read(study().tasks)
+    rng = np.random.default_rng(0)
+    for k in range(n_flips):
+        path = files[k % len(files)]
+        bit = int(rng.integers(8 * path.stat().st_size))
+        flip(path, bit)
+        store = RunFolder(folder)
+        assert store.design()["design"] == design, (path, bit)
+        records, damaged = store.read(study().tasks)
+        assert len(records) + damaged == 8, (path, bit)
+        assert all(records[task] == whole_records[task] for task in records), (path, bit)
+        flip(path, bit)
+
+
 # A full disk, and a folder that cannot be written
 
 
@@ -469,7 +672,8 @@ def test_a_full_disk_is_an_error_that_says_what_to_do(tmp_path, filling):
 
 
 def test_a_full_disk_keeps_what_is_written(tmp_path, filling):
-    filling(after=4)
+    """Before the parts comes the design."""
+    filling(after=5)
     with pytest.raises(OSError, match="No space left"):
         study().run(tmp_path)
     assert len(part_files(tmp_path)) == 4
@@ -580,3 +784,107 @@ def test_an_estimator_that_was_added_must_stay_as_it_was(folder):
     study(estimators={"other": bg.CrossValidation(3)}).run(folder)
     with pytest.raises(ValueError, match=r"estimators\.other\.folds was 3, is 4"):
         study(estimators={"other": bg.CrossValidation(4)}).run(folder)
+
+
+# Several runs at once
+
+
+def begun_twice(folder, monkeypatch, **given):
+    """Run a study whose other run, of another design, begins and ends while this one has read the folder."""
+    begin = RunFolder.begin
+
+    def begin_and_let_the_other_run(self, design):
+        begin(self, design)
+        monkeypatch.setattr(RunFolder, "begin", begin)
+        study(**given).run(folder)
+
+    monkeypatch.setattr(RunFolder, "begin", begin_and_let_the_other_run)
+
+
+MORE = {"3nn-pp": "3nn-pp", "resub": "resub"}
+
+
+def test_two_runs_that_add_different_estimators_at_once_lose_nothing(tmp_path, monkeypatch):
+    begun_twice(tmp_path, monkeypatch, estimators=MORE)
+    assert numbers(study().run(tmp_path)).identical(whole())
+    before = content(tmp_path)
+    assert numbers(study().run(tmp_path)).identical(whole())
+    assert numbers(study(estimators=MORE).run(tmp_path)).identical(numbers(study(estimators=MORE).run()))
+    assert content(tmp_path) == before
+
+
+def test_two_runs_that_add_different_estimators_to_a_folder_at_once_lose_nothing(folder, monkeypatch):
+    begun_twice(folder, monkeypatch, estimators={"semi-bolstered": "semi-bolstered"})
+    study(estimators=MORE).run(folder)
+    loaded = bg.StudyResults.load(folder)
+    assert set(loaded.grid.estimators) == {"resub", "bolstered", "cv", "3nn-pp", "semi-bolstered"}
+    assert loaded.to_xarray()["estimate"].notnull().all()
+
+
+@ignoring_the_repair
+def test_a_design_rebuilt_after_two_runs_at_once_has_the_estimators_of_both(folder, monkeypatch):
+    begun_twice(folder, monkeypatch, estimators={"semi-bolstered": "semi-bolstered"})
+    study(estimators=MORE).run(folder)
+    spoil_design(folder, None)
+    estimators = bg.StudyResults.load(folder).grid.estimators
+    assert set(estimators) == {"resub", "bolstered", "cv", "3nn-pp", "semi-bolstered"}
+
+
+def test_two_runs_that_grow_the_design_at_once_both_grow_it(folder, monkeypatch):
+    """The other run writes its design after this one has read it."""
+    locked = RunFolder._locked
+
+    def wait_for_the_other(self):
+        monkeypatch.setattr(RunFolder, "_locked", locked)
+        study(sample_sizes=[20]).run(folder)
+        return locked(self)
+
+    monkeypatch.setattr(RunFolder, "_locked", wait_for_the_other)
+    study(sample_sizes=[24]).run(folder)
+    assert RunFolder(folder).design()["design"]["sample_sizes"] == [12, 16, 20, 24]
+
+
+def test_a_run_that_is_second_to_begin_an_empty_folder_with_another_design_is_refused(tmp_path, monkeypatch):
+    locked = RunFolder._locked
+
+    def wait_for_the_other(self):
+        monkeypatch.setattr(RunFolder, "_locked", locked)
+        study(seed=2, repetitions=1).run(tmp_path)
+        return locked(self)
+
+    monkeypatch.setattr(RunFolder, "_locked", wait_for_the_other)
+    with pytest.raises(ValueError, match="another design: seed was 2, is 1"):
+        study().run(tmp_path)
+
+
+WRITER = """
+import runpy, sys
+from pathlib import Path
+# The module alone: importing the package takes seconds.
+exclusive = runpy.run_path(sys.argv[3])["exclusive"]
+lock, log = Path(sys.argv[1]), Path(sys.argv[2])
+for _ in range(200):
+    with exclusive(lock):
+        log.write_text(str(int(log.read_text()) + 1))
+"""
+
+
+def test_a_lock_lets_one_process_in_at_a_time(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("0")
+    command = [sys.executable, "-c", WRITER, str(tmp_path / ".lock"), str(log), locks.__file__]
+    processes = [subprocess.Popen(command) for _ in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert log.read_text() == "600"
+
+
+def test_a_file_system_without_locks_is_a_warning(tmp_path, monkeypatch):
+    def refuse(descriptor):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(locks, "_lock", refuse)
+    with (
+        pytest.warns(UserWarning, match=r"must have locks, .*; it has none\. Let one run end before another begins"),
+        locks.exclusive(tmp_path / ".lock"),
+    ):
+        pass
