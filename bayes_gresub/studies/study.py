@@ -196,7 +196,10 @@ class Study:
                     if not agree(done.get(task), record):
                         changed.append((task, list(self.estimators)))
                         continue
-                    done[task] = merged(done.get(task), record) if store is None else store.write(record)
+                    # Before it is written, so an interrupt just after that counts it.
+                    done[task] = merged(done.get(task), record)
+                    if store is not None:
+                        done[task] = store.write(record)
                     display.update(record)
                 if changed:
                     warnings.warn(

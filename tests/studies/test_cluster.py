@@ -178,10 +178,11 @@ def test_an_interrupt_keeps_what_is_done_and_frees_the_cluster(client, tmp_path,
     write, written = bg.studies.store.RunFolder.write, []
 
     def interrupted(self, record):
-        write(self, record)
+        whole = write(self, record)
         written.append(record)
         if len(written) == 3:
             raise KeyboardInterrupt
+        return whole
 
     monkeypatch.setattr(bg.studies.store.RunFolder, "write", interrupted)
     with pytest.raises(KeyboardInterrupt, match=r"stopped after 3 of 10 tasks; they are kept in .*; run again") as stop:
