@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-import pickle
+import pickle  # nosec B403
 import sys
 import tempfile
 from functools import lru_cache
@@ -80,8 +80,8 @@ def load(path: str) -> Any:
         content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     start = 8 + int.from_bytes(content[:8], "big")
     parts = []
-    for size in pickle.loads(content[8:start]):
+    for size in pickle.loads(content[8:start]):  # nosec B301
         start += -start % _ALIGNED
         parts.append(content[start : start + size])
         start += size
-    return pickle.loads(parts[0], buffers=parts[1:])
+    return pickle.loads(parts[0], buffers=parts[1:])  # nosec B301

@@ -6,10 +6,10 @@ Here is how a process is started, called and stopped; what it is called for is e
 from __future__ import annotations
 
 import os
-import pickle
+import pickle  # nosec B403
 import queue
 import signal
-import subprocess
+import subprocess  # nosec B404
 import sys
 import threading
 from collections.abc import Callable
@@ -151,7 +151,7 @@ class Worker:
         if sys.platform == "win32":
             apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         start = _START.format(path=sys.path, file=__file__, idle=self.idle)
-        return subprocess.Popen(
+        return subprocess.Popen(  # nosec B603
             [os.fsdecode(get_executable()), *flags, "-c", start],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -172,7 +172,7 @@ class Worker:
         if answer is None:
             code = self._forget(process)
             raise WorkerDied(code)
-        is_result, content = pickle.loads(answer)
+        is_result, content = pickle.loads(answer)  # nosec B301
         if is_result:
             return content
         if function is (self.first or [None])[0]:
@@ -254,12 +254,12 @@ def _done(message: bytes) -> bytes:
     import cloudpickle
 
     try:
-        function, arguments = pickle.loads(message)
+        function, arguments = pickle.loads(message)  # nosec B301
         return bytes(cloudpickle.dumps((True, function(*arguments))))
     except BaseException as error:
         try:
             packed: bytes = cloudpickle.dumps((False, error))
-            pickle.loads(packed)
+            pickle.loads(packed)  # nosec B301
         except Exception:
             packed = pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
         return packed
