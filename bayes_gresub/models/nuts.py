@@ -188,5 +188,6 @@ def _quiet() -> Any:
         # Our matrices are small, and wheels of pip bring no BLAS.
         warnings.filterwarnings("ignore", message="PyTensor could not link to a BLAS")
         # ArviZ warns of chains that an interrupt cut short.
-        warnings.filterwarnings("ignore", message="More chains")
+        for words in ("More chains", "Found chain dimension to be longer than draw"):  # before and since ArviZ 1
+            warnings.filterwarnings("ignore", message=words)
         yield
