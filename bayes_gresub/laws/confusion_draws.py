@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -18,7 +20,7 @@ MOST_NOISE = 0.1
 """Noise variance that is small enough, as a share of the posterior variance."""
 
 MAX_SWEEPS = 3
-"""Rounds of new points, where the first is not enough."""
+"""How often points are drawn for all draws, if once is not enough."""
 
 LEAST_POOL, MOST_POOL = 1024, 16384
 """Points of a class that are used for all of its draws, to begin with and at most."""
@@ -75,9 +77,11 @@ def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels:
     Veach & Guibas, Optimally combining sampling techniques for Monte Carlo rendering, SIGGRAPH (1995).
     """
     law = law.over(len(regions.classes))
+    # Computed once for all sweeps, and only if there is no formula.
+    densities = cache(lambda: [Densities(law.components.take(rows)) for rows in _rows_of_classes(law)])
     sweeps: list[_Sweep] = []
     for number in range(MAX_SWEEPS):
-        latest = _sweep_points(law, regions, sampler, number, center_labels)
+        latest = _sweep_points(law, regions, sampler, number, center_labels, densities)
         sweeps.append(latest)
         if latest.exact:
             halves, share = latest.separate, 0.0
@@ -103,7 +107,14 @@ class _Sweep:
     n_predicted: int
 
 
-def _sweep_points(law: Law, regions: Regions, sampler: Sampler, number: int, center_labels: Ints | None) -> _Sweep:
+def _sweep_points(
+    law: Law,
+    regions: Regions,
+    sampler: Sampler,
+    number: int,
+    center_labels: Ints | None,
+    densities: Callable[[], list[Densities]],
+) -> _Sweep:
     """Return the masses of one sweep, exact or in two halves.
 
     In the second half draws take their points in another order. In the same order their noise would be correlated:
@@ -113,7 +124,6 @@ def _sweep_points(law: Law, regions: Regions, sampler: Sampler, number: int, cen
     components, labels = law.components, _component_labels(law)
     has_own_components = len(components) == draws * k
     shares_points = has_own_components and _can_share(law)
-    densities: list[Densities] = []
     values, pools, n_predicted = [], [], 0
     for half in range(2):
         seed = child(sampler.seed, HALF, 2 * number + half)
@@ -131,8 +141,7 @@ def _sweep_points(law: Law, regions: Regions, sampler: Sampler, number: int, cen
         if mass.exact:
             break
         if collector is not None:
-            densities = densities or [Densities(components.take(rows)) for rows in _rows_of_classes(law)]
-            pools.append(collector.pools(densities, child(seed, 0)))
+            pools.append(collector.pools(densities(), child(seed, 0)))
     by_draw = np.stack(values)
     by_draw = by_draw.reshape(len(by_draw), k, draws, -1).swapaxes(1, 2) if has_own_components else by_draw[:, None]
     return _Sweep(joint(by_draw, law.weights, labels), pools, mass.method, mass.exact, n_predicted)
@@ -270,7 +279,7 @@ def _can_share(law: Law) -> bool:
         and bool((labels.max(axis=1) == 1).all())
         and isinstance(components.law, Normal | StudentT)
         and not components.is_still.any()
-        and (components.spread.ndim < 3 or components.spread.shape[1:] <= (MOST_FEATURES, MOST_FEATURES))
+        and (components.spread.ndim < 3 or components.dim <= MOST_FEATURES)
     )
 
 

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,6 @@ def test_lint_runs_bandit():
     assert "bandit" in (ROOT / "Makefile").read_text()
 
 
-@pytest.mark.skipif(find_spec("bandit") is None, reason="bandit comes with the dev extra")
 def test_bandit_finds_nothing():
     command = [sys.executable, "-m", "bandit", "-q", "-c", "pyproject.toml", "-r", "bayes_gresub"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

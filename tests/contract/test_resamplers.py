@@ -511,7 +511,8 @@ def test_rows_of_zero_weight_contribute_nothing_and_the_others_stay_in_their_pla
     estimate = small(name).error(GaussianNB(), X, y, sample_weight=given.astype(float))
     assert estimate.value == pytest.approx(without.value, abs=1e-12)
     if without.contributions is None:
-        pytest.skip("no contributions of points")
+        assert estimate.contributions is None
+        return
     assert not estimate.contributions[~given].any()
     assert not estimate.point_weights[~given].any()
     np.testing.assert_allclose(estimate.contributions[given], without.contributions, atol=1e-12)

@@ -445,7 +445,7 @@ class Setting:
 def loaded(text, monkeypatch):
     """Return the module of this text, as if a user had saved it and started Python again."""
     module = types.ModuleType("module_of_a_user")
-    module.__file__ = "/home/user/module_of_a_user.py"
+    module.__file__ = "module_of_a_user.py"
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(compile(text, module.__file__, "exec"), vars(module))
     return module
