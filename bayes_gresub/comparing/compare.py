@@ -248,8 +248,10 @@ def _label(estimator: Any) -> str:
 def prepared(estimator: Any, seed: np.random.SeedSequence, n_jobs: int | None, progress: bool | None) -> Any:
     """Return a clone that takes these parameters if it has none of its own."""
     copy = clone(estimator)
-    parameters = copy.get_params(deep=False)
-    defaults = {"random_state": seed, **({"n_jobs": n_jobs, "progress": progress} if "progress" in parameters else {})}
+    parameters = copy.get_params()
+    # A measure on features leaves random numbers to the measure that it holds.
+    seeded = "random_state" if "random_state" in parameters else "measure__random_state"
+    defaults = {seeded: seed, **({"n_jobs": n_jobs, "progress": progress} if "progress" in parameters else {})}
     unset = {name: value for name, value in defaults.items() if parameters[name] is None and value is not None}
     return copy.set_params(**unset)
 

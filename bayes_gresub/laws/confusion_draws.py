@@ -19,8 +19,11 @@ from bayes_gresub.laws.sampling import Sampler
 MOST_NOISE = 0.1
 """Noise variance that is small enough, as a share of the posterior variance."""
 
-MAX_SWEEPS = 3
+MAX_SWEEPS = 4
 """How often points are drawn for all draws, if once is not enough."""
+
+FEW_FEATURES = 20
+"""Features beyond which sharing points costs more than drawing points MAX_SWEEPS times."""
 
 LEAST_POOL, MOST_POOL = 1024, 16384
 """Points of a class that are used for all of its draws, to begin with and at most."""
@@ -70,7 +73,9 @@ def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels:
 
     the balance heuristic of multiple importance sampling. Where draws are alike, this has far less noise. The weight
     of the two estimates minimises the noise, which the halves reveal. While it is more than a tenth of the
-    posterior variance, more points are drawn, in at most three sweeps.
+    posterior variance, more points are drawn, in at most four sweeps. With more than 20 features and full covariance
+    matrices, points are shared only if four sweeps of the draws' own points would not be enough: the densities then
+    cost more than the points.
 
     References
     ----------
@@ -78,10 +83,12 @@ def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels:
     """
     law = law.over(len(regions.classes))
     # Computed once for all sweeps, and only if there is no formula.
-    densities = cache(lambda: [Densities(law.components.take(rows)) for rows in _rows_of_classes(law)])
+    densities = cache(lambda: [Densities(law.components.take(rows), np.float32) for rows in _rows_of_classes(law)])
     sweeps: list[_Sweep] = []
+    shares_points = len(law.components) == law.weights.size and _can_share(law)
     for number in range(MAX_SWEEPS):
-        latest = _sweep_points(law, regions, sampler, number, center_labels, densities)
+        latest = _sweep_points(law, regions, sampler, number, center_labels, densities if shares_points else None)
+        shares_points = bool(latest.pools)
         sweeps.append(latest)
         if latest.exact:
             halves, share = latest.separate, 0.0
@@ -113,9 +120,9 @@ def _sweep_points(
     sampler: Sampler,
     number: int,
     center_labels: Ints | None,
-    densities: Callable[[], list[Densities]],
+    densities: Callable[[], list[Densities]] | None,
 ) -> _Sweep:
-    """Return the masses of one sweep, exact or in two halves.
+    """Return the masses of one sweep, exact or in two halves; `densities` are those for sharing points, if at all.
 
     In the second half draws take their points in another order. In the same order their noise would be correlated:
     neighbouring stretches of a Sobol' sequence are shifts of each other, by the same bits in every scramble.
@@ -123,15 +130,14 @@ def _sweep_points(
     draws, k = law.weights.shape
     components, labels = law.components, _component_labels(law)
     has_own_components = len(components) == draws * k
-    shares_points = has_own_components and _can_share(law)
-    values, pools, n_predicted = [], [], 0
+    values, collectors, n_predicted = [], [], 0
     for half in range(2):
         seed = child(sampler.seed, HALF, 2 * number + half)
         order = np.arange(len(components))
         if half == 1:
             rng = np.random.default_rng(child(sampler.seed, HALF, *([] if number == 0 else [2 * number, 0])))
             order = (np.arange(k)[:, None] * draws + rng.permutation(draws)).ravel()
-        collector = _Collector(law, len(order) * sampler.n_points) if shares_points else None
+        collector = None if densities is None else _Collector(law, len(order) * sampler.n_points, child(seed, 0))
         taken = components if half == 0 else components.take(order)
         mass = region_mass(taken, regions, replace(sampler, seed=seed), center_labels=center_labels, seen=collector)
         n_predicted += mass.n_predicted
@@ -141,10 +147,22 @@ def _sweep_points(
         if mass.exact:
             break
         if collector is not None:
-            pools.append(collector.pools(densities(), child(seed, 0)))
+            collectors.append(collector)
     by_draw = np.stack(values)
     by_draw = by_draw.reshape(len(by_draw), k, draws, -1).swapaxes(1, 2) if has_own_components else by_draw[:, None]
-    return _Sweep(joint(by_draw, law.weights, labels), pools, mass.method, mass.exact, n_predicted)
+    separate = joint(by_draw, law.weights, labels)
+    pools = []
+    if densities is not None and collectors and not (number == 0 and _own_points_suffice(components, separate)):
+        pools = [collector.pools(densities()) for collector in collectors]
+    return _Sweep(separate, pools, mass.method, mass.exact, n_predicted)
+
+
+def _own_points_suffice(components: Components, separate: Floats) -> bool:
+    """Return whether more points of the draws' own are enough, and cheaper than sharing these points."""
+    if components.spread.ndim < 3 or components.dim <= FEW_FEATURES:
+        return False
+    noise, signal = _noise_and_signal(separate)
+    return bool(noise.sum() <= MAX_SWEEPS * MOST_NOISE * signal)
 
 
 def _combined(sweeps: list[_Sweep]) -> tuple[Floats, float]:
@@ -176,8 +194,8 @@ def _combined(sweeps: list[_Sweep]) -> tuple[Floats, float]:
 class _Collector:
     """Keeps sampled points with their class and region, in bounded memory."""
 
-    def __init__(self, law: Law, n_points: int) -> None:
-        self._law = law
+    def __init__(self, law: Law, n_points: int, seed: np.random.SeedSequence) -> None:
+        self._law, self._seed = law, seed
         self._draws = len(law.weights)
         self._class_of_component = _component_labels(law).argmax(axis=1)
         # Beyond this size, points of every second draw, every third and so on.
@@ -190,12 +208,12 @@ class _Collector:
         classes = self._class_of_component[owners[rows] // self._draws]
         self._batches.append((int(owners[0]), points[rows], classes, regions[rows]))
 
-    def pools(self, densities: list[Densities], seed: np.random.SeedSequence) -> list[_Pool]:
+    def pools(self, densities: list[Densities]) -> list[_Pool]:
         """Return the points of each class."""
         # Threads hand in batches in any order.
         batches = sorted(self._batches, key=lambda batch: batch[0])
         points, classes, regions = (np.concatenate([batch[i] for batch in batches]) for i in (1, 2, 3))
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(self._seed)
         n_regions = _component_labels(self._law).shape[1]
         result = []
         for code, density in enumerate(densities):

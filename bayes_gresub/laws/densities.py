@@ -28,6 +28,9 @@ class Densities:
     ----------
     components : Components
         None of them a point mass.
+    dtype : np.float64 or np.float32
+        In which distances are computed and returned. Single precision takes half the time; its error in a log density
+        is about 1e-6 of the squared distance.
 
     Examples
     --------
@@ -37,7 +40,7 @@ class Densities:
     [[-1.8379]]
     """
 
-    def __init__(self, components: Components) -> None:
+    def __init__(self, components: Components, dtype: type[np.floating[Any]] = np.float64) -> None:
         self._dim = components.centers.shape[1]
         self._is_diagonal = components.spread.ndim < 3
         used, group = np.unique(components.group, return_inverse=True)
@@ -61,21 +64,23 @@ class Densities:
             both = np.where(self._first == self._second, 1.0, 2.0)
             quadratic = (matrices[:, self._first, self._second] * both)[group]
         constant = (linear * centers).sum(axis=1, keepdims=True)
-        self._coefficients = np.ascontiguousarray(np.hstack([quadratic, -2.0 * linear, constant]).T)
+        self._coefficients = np.ascontiguousarray(np.hstack([quadratic, -2.0 * linear, constant]).T, dtype=dtype)
         log_volumes = log_volumes + _log_volume(self._unit)
         d = self._dim
         self._dof: Any = components.law.dof if isinstance(components.law, StudentT) else None
         if self._dof is None:
-            self._log_heights = -log_volumes - 0.5 * d * np.log(2 * np.pi)
+            heights = -log_volumes - 0.5 * d * np.log(2 * np.pi)
         else:
             v = self._dof
-            self._log_heights = gammaln((v + d) / 2) - gammaln(v / 2) - 0.5 * d * np.log(np.pi * v) - log_volumes
+            heights = gammaln((v + d) / 2) - gammaln(v / 2) - 0.5 * d * np.log(np.pi * v) - log_volumes
+            self._dof = np.asarray(v, dtype=dtype)
+        self._log_heights = heights.astype(dtype)
 
     def __call__(self, points: Floats) -> Floats:
         """Return the log density at points (m, d) of every component, shape (m, k)."""
-        z = self._standard(points)
+        z = self._standard(points).astype(self._coefficients.dtype, copy=False)
         products = z * z if self._is_diagonal else z[:, self._first] * z[:, self._second]
-        squares = np.hstack([products, z, np.ones((len(z), 1))]) @ self._coefficients
+        squares = np.hstack([products, z, np.ones((len(z), 1), z.dtype)]) @ self._coefficients
         np.maximum(squares, 0.0, out=squares)
         if self._dof is None:
             squares *= -0.5

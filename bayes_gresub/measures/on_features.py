@@ -91,6 +91,10 @@ class FeatureMeasure(Measure):
         self.cv = cv
         self.held_out = held_out
 
+    def __sklearn_clone__(self) -> Self:
+        # The extractor is fitted to other points, or refitted by cv: a clone must not forget what it has learned.
+        return type(self)(clone(self.measure), self.extractor, cv=self.cv, held_out=self.held_out)
+
     @property
     def sampling(self) -> str:  # type: ignore[override]
         """Return that of the measure on features."""

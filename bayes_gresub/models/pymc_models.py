@@ -188,5 +188,9 @@ def _times(root: Any, vectors: Any) -> Any:
 
 def _times_of_owner(root: Any, owner: Any, vectors: Any) -> Any:
     """Return B_y' v for vectors (n, d), each with the B of its owner, or all with the one there is."""
-    roots = root if owner is None else root[owner]
+    if root.ndim == 2 and root.type.shape[1] == 1 and owner is not None:
+        # Older pytensor forgets, when rows are gathered, that there is one column.
+        roots = root[:, 0][owner][:, None]
+    else:
+        roots = root if owner is None else root[owner]
     return (roots * vectors[:, :, None]).sum(axis=1) if root.ndim == 3 else roots * vectors

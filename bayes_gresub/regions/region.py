@@ -164,7 +164,10 @@ def decision_region(
 def _check_is_function(region: Region, points: Floats, predicted: Ints) -> None:
     """Raise if the classifier predicts other labels at the same points in another order or in other company."""
     backwards = np.arange(min(len(points), _REPEATS))[::-1]
-    if not np.array_equal(region.predict(points[backwards]), predicted[backwards]):
+    n_changed = int((region.predict(points[backwards]) != predicted[backwards]).sum())
+    # Sums in single precision depend on the place in the batch, which decides labels at a boundary.
+    allowed = 0.0 if region.format.dtype == np.float64 else _CHANGES_ALLOWED
+    if n_changed > allowed * len(backwards):
         raise ValueError(
             "predict must be a function of the point; called again on the same points, in another order, this "
             f"{type(region.classifier).__name__} returned other labels. A random classifier has no decision region; "

@@ -19,10 +19,10 @@ SOME = slice(0, DRAWS, 4)  # the draws that brute force is tried on
 Z = 4.5
 
 
-def posterior(d=3, c=2, parts=1, dof=None, spread=0.15, seed=0):
+def posterior(d=3, c=2, parts=1, dof=None, spread=0.15, separation=1.5, seed=0):
     """Return a law whose draws differ in centres, covariances and class probabilities, by about `spread`."""
     rng = np.random.default_rng([seed, d, c, parts])
-    means = 1.5 * rng.normal(size=(c, parts, 1, d)) + spread * rng.normal(size=(c, parts, DRAWS, d))
+    means = separation * rng.normal(size=(c, parts, 1, d)) + spread * rng.normal(size=(c, parts, DRAWS, d))
     factors = np.linalg.cholesky(np.eye(d) + 0.3) + 0.3 * spread * np.tril(rng.normal(size=(c, parts, DRAWS, d, d)))
     law = {} if dof is None else {"law": StudentT(np.full(c * parts * DRAWS, dof))}
     components = Components(means.reshape(-1, d), factors.reshape(-1, d, d), np.arange(c * parts * DRAWS), **law)
@@ -137,6 +137,18 @@ def test_points_are_drawn_again_while_noise_is_too_much():
     assert few.n_predicted == module.MAX_SWEEPS * 2 * 2 * DRAWS * 2
     many = confusion_draws(law, region, sampler(64))
     assert many.noise_share < few.noise_share
+
+
+def test_many_features_share_points_only_if_more_points_of_their_own_are_not_enough():
+    """Draws of 25 features have too little in common: more points do as well, without densities."""
+    law = posterior(d=25, spread=0.4, separation=0.4)
+    region, classifier = region_of(law, SVC())
+    plenty, few = (confusion_draws(law, region, sampler(n_points)) for n_points in (32, 8))
+    np.testing.assert_allclose(plenty.halves.mean(axis=0), plenty.separate, atol=1e-15)
+    assert np.abs(few.halves.mean(axis=0) - few.separate).max() > 1e-3
+    errors, noise = brute_force(law, classifier)
+    assert plenty.noise_share <= module.MOST_NOISE
+    assert np.mean((errors_of(plenty.halves) - errors) ** 2) < 1.5 * noise.mean() + 0.15 * errors.var()
 
 
 def test_stated_noise_is_that_against_brute_force():

@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
 
@@ -193,3 +194,15 @@ class TestBadInput:
     def test_held_out(self):
         with pytest.raises(ValueError, match="held_out must be True or False"):
             bg.on_features(bg.Bolstered(), PCA().fit(self.X), held_out="yes").fit(self.X, self.y)
+
+
+def test_comparison_gives_it_a_seed_and_keeps_its_extractor():
+    """The features have as many columns as X, so that one classifier takes both."""
+    X, y = bg.datasets.PaperGaussian().sample(60, random_state=0)
+    extractor = PCA().fit(X)
+    head = KNeighborsClassifier(3).fit(extractor.transform(X), y)
+    measure = bg.on_features(bg.Bolstered(), extractor, held_out=True)
+    tables = [bg.compare(head, X, y, {"features": measure}, random_state=0) for _ in range(2)]
+    seed = np.random.SeedSequence(0)
+    expected = bg.Bolstered(random_state=seed).fit(extractor.transform(X), y).error(head)
+    assert [table["features"].value for table in tables] == [expected.value, expected.value]

@@ -378,7 +378,7 @@ class TestArviz:
         np.testing.assert_array_equal(tree["posterior"]["error"], handed_over().posterior["error"])
 
     def test_tree_survives_a_file(self, version_one, tmp_path):
-        estimate().to_inference_data().to_netcdf(tmp_path / "tree.nc")
+        estimate().to_inference_data().to_netcdf(tmp_path / "tree.nc", engine="h5netcdf")
         with xr.open_datatree(tmp_path / "tree.nc") as read:
             np.testing.assert_array_equal(read["posterior"]["means"], handed_over().posterior["means"])
 
