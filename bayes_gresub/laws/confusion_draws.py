@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.seeds import HALF, child
-from bayes_gresub.laws.components import Normal, StudentT
+from bayes_gresub.laws.components import Components, Normal, StudentT
 from bayes_gresub.laws.confusion import Regions, error_mass, joint, region_mass, with_prior
 from bayes_gresub.laws.densities import Densities
 from bayes_gresub.laws.law import Law
