@@ -162,7 +162,9 @@ def _read_text(stream: IO[bytes], name: str, mark: str, target: str | None) -> t
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             stream.seek(0)
-            frame = pd.read_csv(stream, sep=mark, encoding=encoding, low_memory=False, index_col=False)
+            frame = pd.read_csv(
+                stream, sep=mark, encoding=encoding, low_memory=False, index_col=False, float_precision="round_trip"
+            )
             texts = None
             if target in names:
                 place = names.index(target)

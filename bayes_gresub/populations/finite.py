@@ -75,6 +75,9 @@ class FiniteData(Population):
         """
         import pandas as pd
 
+        if "engine" not in options:
+            # Without it the last digit of a number may differ from what was written.
+            options = {"float_precision": "round_trip"} | options
         frame = pd.read_csv(path, **options)
         if target not in frame.columns:
             raise ValueError(

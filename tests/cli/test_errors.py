@@ -168,7 +168,7 @@ def test_netcdf_without_draws(run, flowers):
 
 
 def test_no_estimator_that_answers(run, flowers):
-    data = pd.read_csv(flowers)
+    data = pd.read_csv(flowers, float_precision="round_trip")
     pd.concat([data[data["kind"] == "a"], data[data["kind"] == "b"][:2]]).to_csv("few.csv", index=False)
     result = run("estimate", "few.csv", "--target", "kind", "--estimators", "calibrated-bolstered")
     assert "no estimator returned a number" in refused(result)

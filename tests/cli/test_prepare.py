@@ -18,7 +18,7 @@ def prepared(mixed_file, tmp_path_factory):
     out = tmp_path_factory.mktemp("prepared") / "out.csv"
     options = ["--target", "kind", "--prepare", "--estimators", ESTIMATORS, "--csv", str(out)]
     result = CliRunner().invoke(app, ["estimate", str(mixed_file), *options], env={"COLUMNS": "80"})
-    return words(result), pd.read_csv(out).set_index("estimator")["estimate"]
+    return words(result), pd.read_csv(out, float_precision="round_trip").set_index("estimator")["estimate"]
 
 
 def words(result):
@@ -81,7 +81,7 @@ def test_nothing_to_prepare_is_said(run, flowers):
 
 
 def test_identifiers_are_warned_of(run, flowers):
-    data = pd.read_csv(flowers)
+    data = pd.read_csv(flowers, float_precision="round_trip")
     data["name"] = [f"flower {number}" for number in range(len(data))]
     data.to_csv("named.csv", index=False)
     result = run("estimate", "named.csv", "--target", "kind", "--prepare", "--estimators", "resub")
@@ -89,7 +89,7 @@ def test_identifiers_are_warned_of(run, flowers):
 
 
 def test_numbers_spoilt_by_a_mark_are_warned_of(run, flowers):
-    data = pd.read_csv(flowers)
+    data = pd.read_csv(flowers, float_precision="round_trip")
     data["age"] = [*map(str, range(20, 49)), "?"]
     data.to_csv("marked.csv", index=False)
     result = run("estimate", "marked.csv", "--target", "kind", "--prepare", "--estimators", "resub")
@@ -97,7 +97,7 @@ def test_numbers_spoilt_by_a_mark_are_warned_of(run, flowers):
 
 
 def test_missing_texts_are_a_text_of_their_own(run, mixed):
-    data = pd.read_csv(mixed)
+    data = pd.read_csv(mixed, float_precision="round_trip")
     data.loc[:9, "colour"] = np.nan
     data.to_csv(mixed, index=False)
     result = run("estimate", mixed, "--target", "kind", "--prepare", "--estimators", "resub,cv")

@@ -145,5 +145,5 @@ def test_numbers_are_those_of_the_command_line(tmp_path):
     table = read_table(path, "kind")
     prepared = behind(table.preparation()[0], make_rule("rbf-svm"))
     expected = bg.compare(prepared, table.X, table.y, QUICK, random_state=3).to_frame()
-    assert pd.read_csv(out)["estimate"].tolist() == expected["estimate"].tolist()
-    assert pd.read_csv(out)["low"].dropna().tolist() == expected["low"].dropna().tolist()
+    assert pd.read_csv(out, float_precision="round_trip")["estimate"].tolist() == expected["estimate"].tolist()
+    assert pd.read_csv(out, float_precision="round_trip")["low"].dropna().tolist() == expected["low"].dropna().tolist()
