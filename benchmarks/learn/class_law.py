@@ -16,8 +16,8 @@ def draw_n_classes(rng: np.random.Generator) -> int:
 
 
 def draw_dim(rng: np.random.Generator) -> int:
-    """Return a number of features from 2 to 100 on a logarithmic scale, half of them below 9."""
-    return int(np.rint(2 * (MOST_FEATURES / 2) ** (rng.random() ** 1.5)))
+    """Return a number of features from 2 to 100 on a logarithmic scale, half of them below 6."""
+    return int(np.rint(2 * (MOST_FEATURES / 2) ** (rng.random() ** 2)))
 
 
 def draw_probabilities(n_classes: int, rng: np.random.Generator) -> Floats:

@@ -208,7 +208,7 @@ def _draw_one_hot(reference: Floats, rng: np.random.Generator) -> Layer | None:
 
 def _draw_noise_features(reference: Floats, rng: np.random.Generator) -> Layer | None:
     dim = reference.shape[1]
-    extra = min(int(rng.integers(1, 3 * dim + 2)), MOST_FEATURES - dim)
+    extra = min(int(np.ceil(dim * np.exp(rng.uniform(np.log(0.2), np.log(3))))), MOST_FEATURES - dim)
     return NoiseFeatures(draw_feature_law(extra, rng)) if extra > 0 else None
 
 
@@ -218,7 +218,7 @@ def _draw_rotated(reference: Floats, rng: np.random.Generator) -> Layer:
 
 def _draw_warped(reference: Floats, rng: np.random.Generator) -> Layer:
     dim = reference.shape[1]
-    curves = rng.integers(len(Curve), size=dim)
+    curves = rng.choice(len(Curve), size=dim)
     if rng.random() < 0.4:
         curves[:] = rng.integers(1, len(Curve))
     return Warped(curves, *spread(reference))
@@ -226,7 +226,7 @@ def _draw_warped(reference: Floats, rng: np.random.Generator) -> Layer:
 
 def _draw_rounded(reference: Floats, rng: np.random.Generator) -> Layer:
     _, scale = spread(reference)
-    levels = np.exp(rng.uniform(np.log(0.3), np.log(4)))
+    levels = np.exp(rng.uniform(np.log(0.7), np.log(6)))
     return Rounded(np.where(rng.random(len(scale)) < rng.choice([0.5, 1.0]), scale * 2 / levels, 0.0))
 
 
@@ -248,7 +248,7 @@ def _draw_units(reference: Floats, rng: np.random.Generator) -> Layer:
 
 MODIFIERS = {
     "one_hot": (0.12, _draw_one_hot),
-    "noise_features": (0.3, _draw_noise_features),
+    "noise_features": (0.22, _draw_noise_features),
     "rotation": (0.15, _draw_rotated),
     "warp": (0.25, _draw_warped),
     "rounding": (0.2, _draw_rounded),

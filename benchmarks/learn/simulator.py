@@ -19,7 +19,11 @@ from benchmarks.learn.tuning import best_error, tune
 N_REFERENCE = 400
 """Points by which layers are drawn."""
 
+N_SMALL = 20
+"""Points of a sample in which some class must vary, since rules divide by the variance within classes."""
+
 LARGEST_ERROR = 0.5
+SHARE_EASY, EASY_ERROR = 0.3, 0.002
 LARGEST_NOISY_ERROR = 0.6
 ATTEMPTS = 100
 
@@ -50,15 +54,15 @@ def draw_population(rng: np.random.Generator, kind: str | None = None) -> Simula
     for _ in range(ATTEMPTS):
         shape = Shape(draw_probabilities(draw_n_classes(rng), rng), draw_dim(rng))
         structure = KINDS[name].draw_structure(shape, rng)
-        trivial = 1 - float(shape.probabilities.max())
-        structure = tune(structure, min(_draw_difficulty(rng) * trivial, LARGEST_ERROR), rng)
+        structure = _with_difficulty(structure, 1 - float(shape.probabilities.max()), rng)
         if structure.class_probabilities.min() >= SMALLEST_CLASS:
             population = _with_modifiers(name, structure, shape.dim, rng)
-            if population.least_error <= LARGEST_NOISY_ERROR:
+            small_sample = population.sample(N_SMALL, rng)
+            if population.least_error <= LARGEST_NOISY_ERROR and varies_within_classes(*small_sample):
                 return population
     raise RuntimeError(
-        f"a population of kind {name!r} must have classes of {SMALLEST_CLASS} or more and a least error of at most "
-        f"{LARGEST_NOISY_ERROR}; got none in {ATTEMPTS} draws. Draw with another seed."
+        f"a population of kind {name!r} must have classes of {SMALLEST_CLASS} or more that are no single points, and a "
+        f"least error of at most {LARGEST_NOISY_ERROR}; got none in {ATTEMPTS} draws. Draw with another seed."
     )
 
 
@@ -154,14 +158,28 @@ class SimulatedPopulation:
         return np.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
 
 
+def varies_within_classes(X: Floats, y: Ints) -> bool:
+    """Return whether two points of one class differ."""
+    _, first, inverse = np.unique(y, return_index=True, return_inverse=True)
+    return bool((X[first][inverse] != X).any())
+
+
 def _noisy(probabilities: Floats, rate: float) -> Floats:
     """Return class probabilities (..., c) after label noise."""
     return (1 - rate) * probabilities + rate * (1 - probabilities) / (probabilities.shape[-1] - 1)
 
 
-def _draw_difficulty(rng: np.random.Generator) -> float:
-    """Return a share of the trivial error: nearly 0 in one of seven populations, a third on average."""
-    return 0.002 if rng.random() < 0.14 else float(rng.beta(1.1, 1.7))
+def _with_difficulty(structure: Structure, trivial: float, rng: np.random.Generator) -> Structure:
+    """Return the structure tuned to a share of the trivial error, from 0 to 1 and 0.22 on average, or easy.
+
+    Three of ten are easy: almost no error, and up to five times the separation needed for that, so that small samples
+    suffice. Classifiers trained on small samples have far larger errors than the best one, so most of the latter are
+    small.
+    """
+    if rng.random() >= SHARE_EASY:
+        return tune(structure, min(float(rng.beta(1.0, 3.5)) * trivial, LARGEST_ERROR), rng)
+    tuned = tune(structure, EASY_ERROR, rng)
+    return tuned.separated(min(tuned.separation * np.exp(rng.uniform(0, np.log(5))), tuned.most_separated))
 
 
 def _with_modifiers(name: str, structure: Structure, dim: int, rng: np.random.Generator) -> SimulatedPopulation:
@@ -171,7 +189,7 @@ def _with_modifiers(name: str, structure: Structure, dim: int, rng: np.random.Ge
         layers[type(layer).__name__] = layer
         reference = layer.apply(reference, rng)
     layers |= draw_modifiers(reference, rng)
-    label_noise = 0.0 if rng.random() < 0.65 else float(rng.uniform(0, 0.2))
+    label_noise = 0.0 if rng.random() < 0.75 else float(rng.uniform(0, 0.2))
     classes = np.arange(len(structure.class_probabilities))
     population = SimulatedPopulation(name, structure, layers, label_noise, 0, classes, 0.0)
     X, _ = population.sample(2, rng)

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.validation import check_whole
-from benchmarks.learn.simulator import SimulatedPopulation
+from benchmarks.learn.simulator import SimulatedPopulation, varies_within_classes
 
 SMALLEST, LARGEST = 20, 500
 LEAST_IN_CLASS = 2
@@ -47,8 +47,8 @@ class TrainingSet:
 def draw_training_set(population: SimulatedPopulation, n: int, rng: np.random.Generator) -> TrainingSet:
     """Return a training set of n points; classes of one point are dropped from it and from the population.
 
-    A sample is drawn anew if fewer than two classes have two points. Dropped points are replaced by points of the other
-    classes.
+    A sample is drawn anew if fewer than two classes have two points, or if the points of every class are all the same.
+    Dropped points are replaced by points of the other classes.
 
     Examples
     --------
@@ -62,12 +62,12 @@ def draw_training_set(population: SimulatedPopulation, n: int, rng: np.random.Ge
         X, y = population.sample(n, rng)
         classes, counts = np.unique(y, return_counts=True)
         kept = classes[counts >= LEAST_IN_CLASS]
-        if len(kept) >= 2:
+        if len(kept) >= 2 and varies_within_classes(X, y):
             break
     else:
         raise RuntimeError(
-            f"two classes must have {LEAST_IN_CLASS} points or more; got none such in {ATTEMPTS} samples of n={n}. "
-            "Raise n."
+            f"two classes must have {LEAST_IN_CLASS} points or more, and points of some class must differ; got no such "
+            f"sample of n={n} in {ATTEMPTS} draws. Raise n."
         )
     if len(kept) == population.n_classes:
         return TrainingSet(X, y, population)

@@ -40,11 +40,14 @@ class CellScores:
 
 
 def draw_checkerboard(shape: Shape, rng: np.random.Generator) -> Scored:
-    """Return a board of two to five cells a side whose neighbours differ, or whose cells have random classes."""
+    """Return a board of two to four cells a side, more for many classes, beside up to eight other features.
+
+    Neighbouring cells differ, or cells have random classes.
+    """
     k = 2 if shape.dim < 3 or rng.random() < 0.8 else 3
     least = 2 if shape.n_classes <= 3 else int(np.ceil(np.sqrt(2 * shape.n_classes)))
-    side = int(rng.integers(least, max(6, least + 1)))
-    features = draw_feature_law(shape.dim, rng, continuous=True)
+    side = int(rng.integers(least, max(5, least + 1)))
+    features = draw_feature_law(k + min(shape.dim - k, int(rng.integers(0, 9))), rng, continuous=True)
     reference = features.points(N_REFERENCE, rng)
     cuts = np.quantile(reference[:, :k], np.arange(1, side) / side, axis=0).T
     if rng.random() < 0.6:

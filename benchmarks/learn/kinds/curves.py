@@ -68,10 +68,10 @@ class Beside:
 
 
 def draw_beside(reference: Floats, dim: int, rng: np.random.Generator) -> list[Layer]:
-    """Return none to twelve further features, small ones in turned spaces."""
-    extra = min(dim - reference.shape[1], int(rng.integers(0, 13)))
+    """Return none to eight further features, small ones in turned spaces."""
+    extra = min(dim - reference.shape[1], int(rng.integers(0, 9)))
     if extra < 1:
         return []
     turned = rng.random() < 0.4
-    scales = np.full(extra, reference.std() * np.exp(rng.uniform(np.log(0.02), np.log(0.3 if turned else 1.5))))
+    scales = np.full(extra, reference.std() * np.exp(rng.uniform(np.log(0.02), np.log(0.3 if turned else 1.0))))
     return [Beside(scales, draw_rotation(reference.shape[1] + extra, rng) if turned else None)]

@@ -32,7 +32,7 @@ def draw_equal_covariances(shape: Shape, rng: np.random.Generator) -> GaussianMi
 
 def draw_unequal_covariances(shape: Shape, rng: np.random.Generator) -> GaussianMixtures:
     """Return classes N(s m_y, A E_y E_y' A') with log E_y = s G_y; sometimes with equal means."""
-    means = draw_means(shape.n_classes, shape.dim, rng) * rng.choice([0.0, 0.3, 1.0])
+    means = draw_means(shape.n_classes, shape.dim, rng) * rng.choice([0.0, 0.3, 1.0], p=[0.25, 0.3, 0.45])
     log_scales = rng.normal(size=(shape.n_classes, shape.dim))
     if rng.random() < 0.4:
         log_scales[:] = log_scales[:, :1]

@@ -44,7 +44,7 @@ def draw_surface(reference: Floats, dim: int, rng: np.random.Generator) -> list[
     """Return a surface of as many dimensions as there are hidden features, bent by one wave or a few."""
     k = reference.shape[1]
     scale = reference.std(axis=0)[:, None] * np.sqrt(k)
-    waves = rng.uniform(0.5, 3) * rng.normal(size=(k, dim)) / scale
+    waves = rng.uniform(0.3, 2) * rng.normal(size=(k, dim)) / scale
     slopes = rng.uniform(0.1, 1) * rng.normal(size=(k, dim)) / scale
     noise = float(np.exp(rng.uniform(np.log(1e-3), np.log(0.2))))
     return [Surface(waves, slopes, rng.uniform(0, 2 * np.pi, size=dim), noise)]

@@ -14,8 +14,10 @@ MOST_NUMBERS = 60_000
 
 
 def draw_mixture(shape: Shape, rng: np.random.Generator) -> GaussianMixtures:
-    """Return classes of two to six clumps each, at random places, in some populations of different covariances."""
-    classes = np.repeat(np.arange(shape.n_classes), rng.integers(2, 7, size=shape.n_classes))
+    """Return classes of two to six clumps each, two or three in many classes, some of different covariances."""
+    classes = np.repeat(
+        np.arange(shape.n_classes), rng.integers(2, 7 if shape.n_classes < 4 else 4, size=shape.n_classes)
+    )
     k, dim = len(classes), shape.dim
     informative = np.arange(dim) < (dim if rng.random() < 0.5 else rng.integers(2, min(dim, 6) + 1))
     means = rng.normal(size=(k, dim)) * informative

@@ -58,7 +58,7 @@ def draw_network(shape: Shape, rng: np.random.Generator) -> Scored:
         used = int(rng.integers(1, min(shape.dim, 6) + 1))
         weights[0][used:] = 0
         weights[0] *= np.sqrt(shape.dim / used)
-    weights[0] *= rng.uniform(1, 4)
+    weights[0] *= rng.uniform(0.5, 2.5)
     biases = [rng.normal(size=width) for width in widths[1:-1]]
     activation = ACTIVATIONS[rng.integers(len(ACTIVATIONS))]
     scores = standardised(NetworkScores(weights, biases, activation), reference)

@@ -96,7 +96,7 @@ def draw_ordinal(shape: Shape, rng: np.random.Generator) -> Graded:
     n_pairs = int(rng.integers(0, 4))
     quantity = Quantity(
         waves=rng.normal(size=dim) * used,
-        frequencies=rng.uniform(0.5, 3) * rng.normal(size=dim),
+        frequencies=rng.uniform(0.3, 1.5) * rng.normal(size=dim),
         phases=rng.uniform(0, 2 * np.pi, size=dim),
         slopes=rng.uniform(0, 1) * rng.normal(size=dim) * used,
         pairs=rng.integers(used.sum(), size=(n_pairs, 2)),

@@ -35,11 +35,14 @@ class ParityScores:
 
 
 def draw_parity(shape: Shape, rng: np.random.Generator) -> Scored:
-    """Return the parity of two to four features cut between their quantiles of 0.25 and 0.75; at most four classes."""
+    """Return the parity of two to four features cut between their quantiles of 0.25 and 0.75, beside up to six others.
+
+    There are at most four classes.
+    """
     c = min(shape.n_classes, MOST_CLASSES)
-    k = int(rng.choice([2, 3, 4], p=[0.6, 0.25, 0.15]))
+    k = int(rng.choice([2, 3, 4], p=[0.75, 0.2, 0.05]))
     k = max(k, c - 1)
-    features = draw_feature_law(max(shape.dim, k), rng, continuous=True)
+    features = draw_feature_law(k + min(max(shape.dim - k, 0), int(rng.integers(0, 7))), rng, continuous=True)
     reference = features.points(N_REFERENCE, rng)
     cuts = np.array([np.quantile(reference[:, j], rng.uniform(0.25, 0.75)) for j in range(k)])
     return scored(features, ParityScores(cuts, c), reference)

@@ -57,7 +57,7 @@ def draw_tree(shape: Shape, rng: np.random.Generator) -> Scored:
 def _grown(reference: Floats, used: Ints, probabilities: Floats, rng: np.random.Generator) -> TreeScores:
     """Split leaves at random until there are enough; large leaves are split more often."""
     c = len(probabilities)
-    n_leaves = int(rng.integers(max(3, c), max(2 * c, MOST_LEAVES) + 1))
+    n_leaves = int(np.exp(rng.uniform(np.log(max(3, c)), np.log(MOST_LEAVES))))
     rows, depths = [np.arange(len(reference))], [0]
     features, thresholds, left, right = [LEAF], [0.0], [LEAF], [LEAF]
     for _ in range(4 * n_leaves):
