@@ -39,6 +39,11 @@ class Shape:
         """The number of classes."""
         return len(self.probabilities)
 
+    def with_at_most(self, n_classes: int) -> Shape:
+        """Return the shape of the first so many classes, for kinds that are out of reach of small samples with more."""
+        kept = self.probabilities[:n_classes]
+        return Shape(kept / kept.sum(), self.dim)
+
 
 def no_layers(reference: Floats, dim: int, rng: np.random.Generator) -> list[Layer]:
     """Return no layers: the features are the points of the structure."""

@@ -218,7 +218,7 @@ def _draw_rotated(reference: Floats, rng: np.random.Generator) -> Layer:
 
 def _draw_warped(reference: Floats, rng: np.random.Generator) -> Layer:
     dim = reference.shape[1]
-    curves = rng.choice(len(Curve), size=dim)
+    curves = np.asarray(rng.choice(len(Curve), size=dim), dtype=np.intp)
     if rng.random() < 0.4:
         curves[:] = rng.integers(1, len(Curve))
     return Warped(curves, *spread(reference))

@@ -58,7 +58,7 @@ def draw_rule(rng: Rng) -> tuple[str, str, Any]:
     --------
     >>> name, family, rule = draw_rule(np.random.default_rng(0))
     >>> name, family, type(rule).__name__
-    ('logistic', 'linear', 'Pipeline')
+    ('lda', 'linear', 'LinearDiscriminantAnalysis')
     """
     names = list(RULES)
     weights = np.array([RULES[name].weight for name in names])
@@ -67,7 +67,9 @@ def draw_rule(rng: Rng) -> tuple[str, str, Any]:
 
 
 def train(rule: Any, X: Floats, y: Labels) -> Any | None:
-    """Return a copy of the rule fitted to a sample, or None if some class has too few points for its covariance.
+    """Return a copy of the rule fitted to a sample, or None if the covariance of some class has no inverse.
+
+    That is so for quadratic rules if a class has too few points, or only equal ones.
 
     Solvers that stop early and collinear features are part of what rules are like, so their warnings are not shown.
 

@@ -23,7 +23,7 @@ N_SMALL = 20
 """Points of a sample in which some class must vary, since rules divide by the variance within classes."""
 
 LARGEST_ERROR = 0.5
-SHARE_EASY, EASY_ERROR = 0.3, 0.002
+EASY_ERROR = 0.002
 LARGEST_NOISY_ERROR = 0.6
 ATTEMPTS = 100
 
@@ -48,13 +48,13 @@ def draw_population(rng: np.random.Generator, kind: str | None = None) -> Simula
     >>> population = draw_population(np.random.default_rng(0), "shell")
     >>> X, y = population.sample(100, np.random.default_rng(1))
     >>> X.shape == (100, population.dim), population.n_classes
-    (True, 2)
+    (True, 3)
     """
     name = check_name(kind, KINDS, "kind of populations") if kind is not None else str(rng.choice(list(KINDS)))
     for _ in range(ATTEMPTS):
         shape = Shape(draw_probabilities(draw_n_classes(rng), rng), draw_dim(rng))
         structure = KINDS[name].draw_structure(shape, rng)
-        structure = _with_difficulty(structure, 1 - float(shape.probabilities.max()), rng)
+        structure = _with_difficulty(structure, 1 - float(structure.class_probabilities.max()), rng)
         if structure.class_probabilities.min() >= SMALLEST_CLASS:
             population = _with_modifiers(name, structure, shape.dim, rng)
             small_sample = population.sample(N_SMALL, rng)
@@ -170,14 +170,16 @@ def _noisy(probabilities: Floats, rate: float) -> Floats:
 
 
 def _with_difficulty(structure: Structure, trivial: float, rng: np.random.Generator) -> Structure:
-    """Return the structure tuned to a share of the trivial error, from 0 to 1 and 0.22 on average, or easy.
+    """Return the structure tuned to a share of the trivial error: uniform from 0 to 1, small, or easy.
 
-    Three of ten are easy: almost no error, and up to five times the separation needed for that, so that small samples
-    suffice. Classifiers trained on small samples have far larger errors than the best one, so most of the latter are
-    small.
+    Small is a Beta variable of mean 0.18. Easy is almost no error, and up to five times the separation needed for that,
+    so that small samples suffice. Classifiers trained on small samples have far larger errors than the best one, so one
+    share in seven is uniform only.
     """
-    if rng.random() >= SHARE_EASY:
-        return tune(structure, min(float(rng.beta(1.0, 3.5)) * trivial, LARGEST_ERROR), rng)
+    level = rng.choice(["uniform", "small", "easy"], p=[0.15, 0.5, 0.35])
+    if level != "easy":
+        share = rng.random() if level == "uniform" else rng.beta(1.0, 4.5)
+        return tune(structure, min(float(share) * trivial, LARGEST_ERROR), rng)
     tuned = tune(structure, EASY_ERROR, rng)
     return tuned.separated(min(tuned.separation * np.exp(rng.uniform(0, np.log(5))), tuned.most_separated))
 

@@ -53,8 +53,11 @@ def true_errors(n_populations: int, seed: int) -> pd.DataFrame:
             rng = np.random.default_rng([seed, place, repetition])
             sample = draw_training_set(draw_population(rng, kind), draw_size(rng), rng)
             X, y = sample.population.sample(N_TEST, rng)
-            fitted = {name: train(rule, sample.X, sample.y) for name, rule in rules().items()}
-            errors = {name: float(np.mean(classifier.predict(X) != y)) for name, classifier in fitted.items()}
+            errors = {}
+            for name, rule in rules().items():
+                classifier = train(rule, sample.X, sample.y)
+                assert classifier is not None
+                errors[name] = float(np.mean(classifier.predict(X) != y))
             rows.append({"kind": kind, "n": len(sample.y), **sample.population.description, **errors})
         print(kind, flush=True)
     return pd.DataFrame(rows)
@@ -85,7 +88,9 @@ def plot_kinds(seed: int) -> Figure:
         population = draw_population(rng, kind)
         X, y = population.sample(400, rng)
         ax.scatter(X[:, 0], X[:, 1], s=6, c=[COLOURS[code] for code in y])
-        ax.set_title(f"{kind}: d={population.dim}, c={population.n_classes}, least {population.least_error:.2f}", size=9)
+        ax.set_title(
+            f"{kind}: d={population.dim}, c={population.n_classes}, least {population.least_error:.2f}", size=9
+        )
         ax.set_xlabel("feature 1")
         ax.set_ylabel("feature 2")
     return figure

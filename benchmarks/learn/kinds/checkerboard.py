@@ -11,6 +11,8 @@ from benchmarks.learn.feature_law import draw_feature_law
 from benchmarks.learn.kind import Shape
 from benchmarks.learn.scored import N_REFERENCE, Scored, scored
 
+MOST_CLASSES = 4
+
 
 @dataclass(frozen=True, eq=False)
 class CellScores:
@@ -40,13 +42,14 @@ class CellScores:
 
 
 def draw_checkerboard(shape: Shape, rng: np.random.Generator) -> Scored:
-    """Return a board of two to four cells a side, more for many classes, beside up to eight other features.
+    """Return a board of two to four cells a side, more for four classes, beside up to eight other features.
 
-    Neighbouring cells differ, or cells have random classes.
+    There are at most four classes. Neighbouring cells differ, or cells have random classes.
     """
+    shape = shape.with_at_most(MOST_CLASSES)
     k = 2 if shape.dim < 3 or rng.random() < 0.8 else 3
     least = 2 if shape.n_classes <= 3 else int(np.ceil(np.sqrt(2 * shape.n_classes)))
-    side = int(rng.integers(least, max(5, least + 1)))
+    side = least + int(rng.choice(3, p=[0.45, 0.4, 0.15]))
     features = draw_feature_law(k + min(shape.dim - k, int(rng.integers(0, 9))), rng, continuous=True)
     reference = features.points(N_REFERENCE, rng)
     cuts = np.quantile(reference[:, :k], np.arange(1, side) / side, axis=0).T

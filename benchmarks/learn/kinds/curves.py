@@ -18,8 +18,9 @@ MOST_CURVES = 5
 
 
 def draw_curves(shape: Shape, rng: np.random.Generator) -> GaussianMixtures:
-    """Return classes of Gaussians along one curve each; at most five classes, the first of those asked for."""
-    c = min(shape.n_classes, MOST_CURVES)
+    """Return classes of Gaussians along one curve each; at most five classes."""
+    shape = shape.with_at_most(MOST_CURVES)
+    c = shape.n_classes
     t, j = np.linspace(0, 1, PLACES)[None, :], np.arange(c)[:, None]
     curve = rng.choice(["spirals", "rings", "moons", "waves"])
     if curve == "spirals":
@@ -38,7 +39,7 @@ def draw_curves(shape: Shape, rng: np.random.Generator) -> GaussianMixtures:
     means = means.reshape(-1, 2)
     size = np.sqrt(np.mean(np.sum((means - means.mean(axis=0)) ** 2, axis=1)))
     return GaussianMixtures(
-        probabilities=shape.probabilities[:c] / shape.probabilities[:c].sum(),
+        probabilities=shape.probabilities,
         classes=np.repeat(np.arange(c), PLACES),
         weights=np.full(c * PLACES, 1 / PLACES),
         means=(means - means.mean(axis=0)) / size,

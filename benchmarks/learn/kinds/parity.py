@@ -39,7 +39,7 @@ def draw_parity(shape: Shape, rng: np.random.Generator) -> Scored:
 
     There are at most four classes.
     """
-    c = min(shape.n_classes, MOST_CLASSES)
+    c = shape.with_at_most(MOST_CLASSES).n_classes
     k = int(rng.choice([2, 3, 4], p=[0.75, 0.2, 0.05]))
     k = max(k, c - 1)
     features = draw_feature_law(k + min(max(shape.dim - k, 0), int(rng.integers(0, 7))), rng, continuous=True)

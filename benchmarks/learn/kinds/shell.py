@@ -12,10 +12,13 @@ from benchmarks.learn.gaussian_mixtures import GaussianMixtures
 from benchmarks.learn.kind import Layer, Shape
 from benchmarks.learn.kinds.mixture import draw_weights
 
+MOST_CLASSES = 5
+
 
 def draw_shells(shape: Shape, rng: np.random.Generator) -> GaussianMixtures:
-    """Return the law of (log r, y): shells are clumps on the line, some classes have several."""
-    n_shells = shape.n_classes + int(rng.integers(0, 3))
+    """Return the law of (log r, y): shells are clumps on the line, some classes have several; at most five classes."""
+    shape = shape.with_at_most(MOST_CLASSES)
+    n_shells = shape.n_classes + int(rng.choice(3, p=[0.6, 0.3, 0.1]))
     classes = np.sort(
         np.append(np.arange(shape.n_classes), rng.integers(shape.n_classes, size=n_shells - shape.n_classes))
     )

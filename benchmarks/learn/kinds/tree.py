@@ -12,7 +12,7 @@ from benchmarks.learn.kind import Shape
 from benchmarks.learn.scored import N_REFERENCE, Scored, scored
 
 LEAF = -1
-MOST_LEAVES = 24
+MOST_LEAVES = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def draw_tree(shape: Shape, rng: np.random.Generator) -> Scored:
     """Return a tree whose leaves favour one class each, about as often as the class probabilities say."""
     features = draw_feature_law(shape.dim, rng)
     reference = features.points(N_REFERENCE, rng)
-    used = rng.permutation(shape.dim)[: rng.integers(2, min(shape.dim, 8) + 1)]
+    used = rng.permutation(shape.dim)[: rng.integers(2, min(shape.dim, 5) + 1)]
     return scored(features, _grown(reference, used, shape.probabilities, rng), reference)
 
 
