@@ -36,7 +36,7 @@ def leave_out_centroids(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
     """
     scale = standardizing(rows, scaler).scale
     priors = _priors(rule, rows)
-    uniform = np.isclose(priors, 1 / rows.n_classes).all(axis=1)
+    uniform = np.asarray(np.isclose(priors, 1 / rows.n_classes).all(axis=1))
     codes = np.empty(len(rows.codes), dtype=np.intp)
     scores = np.empty((len(rows.codes), rows.n_classes))
     for part, means, variances in class_moments(rows):

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.resampling.shortcuts.standardizing import LOST_DIGITS
-from bayes_gresub.resampling.shortcuts.training_rows import CHUNK_ELEMENTS, TrainingRows
+from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
 
 
 def class_moments(rows: TrainingRows) -> Iterator[tuple[Ints, Floats, Floats]]:

@@ -90,7 +90,9 @@ def leave_out_quadratic(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
     safe = np.full(n, rule.reg_param == 0)
     means = _class_means(rows)
     unbiased = rule.solver == "svd" and _quadratic_is_unbiased() if hasattr(rule, "solver") else True
-    smallest_unit = standardizing(rows, scaler).scale.max(axis=1)
+    scales = standardizing(rows, scaler).scale
+    units = scales.mean(axis=0)
+    widest = (scales / units).max(axis=1) ** 2
     for code in range(rows.n_classes) if safe.any() else ():
         of_class = rows.codes == code
         white = _whiten(X[of_class] - means[code], np.abs(X[of_class]).max(axis=0))
@@ -114,8 +116,9 @@ def leave_out_quadratic(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
             log_determinant[part] += change
         nu = np.maximum(divisor, 1)[rows.block]
         log_joint[:, code] = -0.5 * (nu * squares + log_determinant - d * np.log(nu))
-        # The threshold is absolute in the units that the rule sees.
-        least = share * white.smallest / (nu * smallest_unit[rows.block] ** 2)
+        # The threshold is absolute, in the units that the rule sees.
+        smallest = float(np.linalg.eigvalsh(_scatter((X[of_class] - means[code]) / units))[0])
+        least = share * smallest / (nu * widest[rows.block])
         safe &= (share > _LEAST_LEFT) & (least > 2 * rule.tol) & (n_left[rows.block] > d)
     log_joint += log_priors(rule.priors, rows)[rows.block]
     return _finish(whole, rows, log_joint, safe, "downdated scatter of each class")
@@ -157,8 +160,6 @@ class _Whitening:
     map : ndarray of shape (d, d)
     log_determinant : float
         Of the scatter.
-    smallest : float
-        The least eigenvalue of the scatter, from below.
     least : float
         The least eigenvalue of the scatter of features divided by their deviation, divided by the rows.
     """
@@ -167,11 +168,10 @@ class _Whitening:
         n = len(residuals)
         deviation = np.sqrt((residuals**2).mean(axis=0))
         standardized = residuals / deviation
-        values, vectors = np.linalg.eigh(standardized.T @ standardized / n)
+        values, vectors = np.linalg.eigh(_scatter(standardized) / n)
         self.least = float(values[0])
         self.map = vectors / np.sqrt(np.maximum(values, np.finfo(float).tiny) * n) / deviation[:, None]
         self.log_determinant = float(np.log(np.maximum(values, np.finfo(float).tiny) * n * deviation**2).sum())
-        self.smallest = float(np.linalg.eigvalsh(residuals.T @ residuals)[0])
 
 
 def _whiten(residuals: Floats, largest: Floats) -> _Whitening | None:
@@ -182,6 +182,10 @@ def _whiten(residuals: Floats, largest: Floats) -> _Whitening | None:
         return None
     white = _Whitening(residuals)
     return white if white.least > 1e-12 * d else None
+
+
+def _scatter(residuals: Floats) -> Floats:
+    return residuals.T @ residuals
 
 
 def _class_means(rows: TrainingRows) -> Floats:

@@ -23,6 +23,8 @@ from bayes_gresub.regions.training import trained
 from bayes_gresub.resampling.shortcuts.left_out_labels import LeftOut
 from bayes_gresub.resampling.shortcuts.refusals import (
     ClassLeftEmpty,
+    JudgedOutOfBag,
+    NeverOutOfBag,
     NoShortcutError,
     RuleWithoutShortcut,
     StepsWithoutShortcut,
@@ -97,9 +99,7 @@ def has_shortcut(classifier: Any) -> Reason | None:
     return RuleWithoutShortcut(type(rule).__name__) if family is None else family.refuse(rule, scaler)
 
 
-def leave_out_rows(
-    classifier: Any, rows: TrainingRows, approximate: bool, seed: np.random.SeedSequence
-) -> LeftOut:
+def leave_out_rows(classifier: Any, rows: TrainingRows, approximate: bool, seed: np.random.SeedSequence) -> LeftOut:
     """Return the predictions at rows that were read; the rule has a shortcut."""
     parts = _split(classifier)
     if isinstance(parts, Reason):
@@ -112,13 +112,48 @@ def leave_out_rows(
     if family.from_rows is not None and not (approximate and family.from_fit is not None):
         return family.from_rows(rule, scaler, clone(classifier), rows)
     assert family.from_fit is not None, "a family has a formula"
-    fitted, n_fits = _fitted(classifier, rows, seed)
-    points: Floats = rows.features
-    if scaler is not None:
-        points = fitted[:-1].transform(points)
-        fitted = fitted[-1]
+    fitted, points, n_fits = fitted_parts(classifier, rows, seed)
     result = family.from_fit(fitted, points, rows)
     return replace(result, n_fits=result.n_fits + n_fits)
+
+
+def fitted_parts(classifier: Any, rows: TrainingRows, seed: np.random.SeedSequence) -> tuple[Any, Floats, int]:
+    """Return the last step trained on all rows, their features as it sees them, and how many fits that took."""
+    fitted, n_fits = _fitted(classifier, rows, seed)
+    if not isinstance(fitted, Pipeline):
+        return fitted, rows.features, n_fits
+    points = rows.features if len(fitted.steps) == 1 else fitted[:-1].transform(rows.features)
+    return fitted[-1], points, n_fits
+
+
+def check_no_ensemble(classifier: Any) -> None:
+    """Raise if a rule with a shortcut is an ensemble, which leaves rows out of bags instead."""
+    if _has_bags(classifier):
+        raise NoShortcutError(JudgedOutOfBag(_last_name(classifier)))
+
+
+def check_out_of_bag(classifier: Any) -> None:
+    """Raise unless a rule is an ensemble that leaves rows out of the bags of its members."""
+    reason = has_shortcut(classifier)
+    if reason is None and not _has_bags(classifier):
+        reason = NeverOutOfBag(_last_name(classifier))
+    if reason is not None:
+        raise ValueError(
+            "OutOfBag needs a random forest, extra trees or a bag of classifiers with bootstrap=True, alone or behind "
+            f"a StandardScaler; {reason}. Use CrossValidation() for other rules."
+        )
+
+
+def _has_bags(classifier: Any) -> bool:
+    from bayes_gresub.resampling.shortcuts.out_of_bag_votes import leave_out_bags
+
+    parts = _split(classifier)
+    family = None if isinstance(parts, Reason) else _families().get(type(parts[1]))
+    return family is not None and family.from_fit is leave_out_bags
+
+
+def _last_name(classifier: Any) -> str:
+    return type(classifier[-1] if isinstance(classifier, Pipeline) else classifier).__name__
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def leave_out_linear_machine(classifier: Any, points: Floats, rows: TrainingRows
         positive = rows.codes == (1 if rows.n_classes == 2 else number)
         sign = np.where(positive, 1.0, -1.0)[:, None]
         gap = np.maximum(0.0, 1 - sign * fit.predictors)
-        fit = replace(fit, slopes=-2 * sign * gap, curvatures=2.0 * (gap > 0)[:, :, None])
+        fit = replace(fit, slopes=-2 * sign * gap, curvatures=np.where(gap > 0, 2.0, 0.0)[:, :, None])
         weights = weightings[:, rows.codes]
         if rows.n_classes > 2:
             # One class against the rest: liblinear weights the one class only.

@@ -115,18 +115,20 @@ def _distances(rule: Any, scaler: Any, rows: TrainingRows) -> Iterator[tuple[Int
             points = (X - center) / scale
             yield members, _pairwise(rule, points[members], points)
         return
-    units = None if scaler is None else 1 / standardizing(rows, scaler).scale[rows.block]
-    if units is not None and power == 2:
+    if scaler is None or power is None:
+        step = max(1, CHUNK_ELEMENTS // n)
+        for begin in range(0, n, step):
+            yield np.arange(begin, min(begin + step, n)), _pairwise(rule, X[begin : begin + step], X)
+        return
+    units = 1 / standardizing(rows, scaler).scale[rows.block]
+    if power == 2:
         yield from _standardized_euclidean(X, units)
         return
-    step = max(1, CHUNK_ELEMENTS // (n * (1 if units is None else X.shape[1])))
+    step = max(1, CHUNK_ELEMENTS // (n * X.shape[1]))
     for begin in range(0, n, step):
         queries = np.arange(begin, min(begin + step, n))
-        if units is None:
-            yield queries, _pairwise(rule, X[queries], X)
-        else:
-            gaps = np.abs(X[queries, None] - X) * units[queries, None]
-            yield queries, gaps.max(axis=2) if power == np.inf else (gaps**power).sum(axis=2) ** (1 / power)
+        gaps = np.abs(X[queries, None] - X) * units[queries, None]
+        yield queries, gaps.max(axis=2) if power == np.inf else (gaps**power).sum(axis=2) ** (1 / power)
 
 
 def _standardized_euclidean(X: Floats, units: Floats) -> Iterator[tuple[Ints, Floats]]:
@@ -154,10 +156,10 @@ def _power(rule: Any) -> float | None:
 
 def _pairwise(rule: Any, points: Floats, others: Floats) -> Floats:
     parameters = dict(rule.metric_params or {})
-    names = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}
     power = _power(rule)
     if power is not None:
         # By differences, so that coinciding points are at distance 0.
+        names: dict[float, Any] = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}
         return cdist(points, others, names[power]) if power in names else cdist(points, others, "minkowski", p=power)
     if rule.metric == "minkowski":
         parameters.setdefault("p", rule.p)

@@ -114,8 +114,7 @@ def predictors_without(fit: LinearFit, rows: TrainingRows, weightings: Floats, w
 
 
 def _hessian(fit: LinearFit, curvatures: Floats) -> Floats:
-    n, k = fit.slopes.shape
-    p = fit.design.shape[1]
+    k, p = fit.coefficients.shape
     hessian = np.empty((k, p, k, p))
     for a in range(k):
         for b in range(a, k):

@@ -60,7 +60,9 @@ def out_of_bag_votes(ensemble: Any, points: Floats, rows: TrainingRows) -> OutOf
         seen[rows.block[bag]] = True
         outside = np.flatnonzero(~seen[rows.block])
         if len(outside):
-            sums[outside] += _member_votes(member, points[outside] if columns is None else points[outside][:, columns], rows)
+            sums[outside] += _member_votes(
+                member, points[outside] if columns is None else points[outside][:, columns], rows
+            )
             n_members[outside] += 1
     counts = n_members[:, None]
     return OutOfBagVotes(np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0), n_members)

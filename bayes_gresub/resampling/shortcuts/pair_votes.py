@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
 
 
 def vote(values: Floats, n_classes: int, break_ties: bool) -> tuple[Ints, Floats]:
-    r"""Return codes and scores (n, c) from decision values of the pairs (n, c (c - 1) / 2), positive for the first class.
+    r"""Return codes and scores (n, c) from decision values of the pairs, positive for the first class of each.
 
     .. math:: s_a = v_a + \frac{q_a}{3 (|q_a| + 1)}
 
@@ -17,8 +19,7 @@ def vote(values: Floats, n_classes: int, break_ties: bool) -> tuple[Ints, Floats
     """
     votes = np.zeros((len(values), n_classes))
     sums = np.zeros_like(votes)
-    pairs = [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
-    for (a, b), value in zip(pairs, values.T, strict=True):
+    for (a, b), value in zip(combinations(range(n_classes), 2), values.T, strict=True):
         votes[:, a] += value > 0
         votes[:, b] += value <= 0
         sums[:, a] += value

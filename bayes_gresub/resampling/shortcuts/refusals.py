@@ -16,7 +16,9 @@ class NoShortcutError(ValueError):
     """
 
     def __init__(self, reason: Reason) -> None:
-        super().__init__(f"there is no leave-one-out without refits: {reason}. Use LeaveOneOut(), which refits the rule.")
+        super().__init__(
+            f"there is no leave-one-out without refits: {reason}. Use LeaveOneOut(), which refits the rule."
+        )
         self.reason = reason
 
 
@@ -44,6 +46,22 @@ class StepsWithoutShortcut(Reason):
 
     steps: str
     words = "a Pipeline has one only if it is a StandardScaler and a rule; got {self.steps}"
+
+
+@dataclass(frozen=True)
+class JudgedOutOfBag(Reason):
+    """The rule is an ensemble, whose members out of bag estimate something else."""
+
+    rule: str
+    words = "{self.rule} is judged by its members out of bag, which estimate something else: see OutOfBag()"
+
+
+@dataclass(frozen=True)
+class NeverOutOfBag(Reason):
+    """The rule is no ensemble that leaves rows out of bags."""
+
+    rule: str
+    words = "{self.rule} does not train members on parts of the rows"
 
 
 class WeightsWithoutShortcut(Reason):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def leave_out_by_span(machine: Any, points: Floats, rows: TrainingRows) -> LeftO
     kernel = kernel_matrix(machine, float(gamma), points, points)
     bounds = machine.C * machine.class_weight_[rows.codes]
     values = []
-    for number, (a, b) in enumerate((a, b) for a in range(rows.n_classes) for b in range(a + 1, rows.n_classes)):
+    for number, (a, b) in enumerate(combinations(range(rows.n_classes), 2)):
         coefficients, intercept = _pair(machine, rows, number, a, b)
         whole = kernel @ coefficients + intercept
         values.append(whole - _loss_of_block(kernel, coefficients, bounds, rows))
@@ -75,7 +76,7 @@ def _loss_of_block(kernel: Floats, coefficients: Floats, bounds: Floats, rows: T
     free = support[np.abs(coefficients[support]) < bounds[support] * (1 - _AT_BOUND)]
     loss = np.zeros(len(coefficients))
     alone = support[rows.sizes[rows.block[support]] == 1]
-    inverse = np.linalg.inv(_bordered(kernel, free)) if len(free) else np.zeros((0, 0))
+    inverse = np.zeros((0, 0)) if not len(free) else np.asarray(np.linalg.inv(_bordered(kernel, free)), dtype=float)
     place = np.full(len(coefficients), -1)
     place[free] = np.arange(len(free))
     inside = alone[place[alone] >= 0]
@@ -103,9 +104,7 @@ def _explained(kernel: Floats, members: Ints, removed: Ints, free: Ints) -> Floa
     between = kernel[np.ix_(members, removed)]
     if not len(free):
         return between
-    left, right = (
-        np.hstack([kernel[np.ix_(part, free)], np.ones((len(part), 1))]) for part in (members, removed)
-    )
+    left, right = (np.hstack([kernel[np.ix_(part, free)], np.ones((len(part), 1))]) for part in (members, removed))
     return np.asarray(between - left @ np.linalg.solve(_bordered(kernel, free), right.T))
 
 

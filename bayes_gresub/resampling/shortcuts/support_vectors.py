@@ -48,12 +48,9 @@ def leave_out_support_vectors(rule: Any, scaler: Any, whole: Any, rows: Training
             machine = _train(rule, fixed, rows.codes, class_weights[0])
             values[:] = _pair_values(machine, fixed)
             changed, n_whole = np.unique(rows.block[machine.support_]), 1
-        for block in changed:
+        for block in changed.tolist():
             members, rest = rows.members[block], rows.outside(block)
-            if fixed is None:
-                kernel = family.matrix(block, rows.features, rows.features[rest])
-            else:
-                kernel = fixed[:, rest]
+            kernel = family.matrix(block, rows.features, rows.features[rest]) if fixed is None else fixed[:, rest]
             machine = _train(rule, kernel[rest], rows.codes[rest], class_weights[block])
             values[members] = _pair_values(machine, kernel[members])
     codes, scores = decide(-values) if rows.n_classes == 2 else vote(values, rows.n_classes, rule.break_ties)

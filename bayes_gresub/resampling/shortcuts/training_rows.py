@@ -87,7 +87,7 @@ class TrainingRows:
         return totals
 
     def by_size(self, numbers_per_row: int, code: int | None = None) -> Iterator[tuple[Ints, Ints]]:
-        """Return rows whose blocks have one size m > 0, shape (q,), and the rows of each one's block, (q, m), in chunks.
+        """Return rows whose blocks have one size m > 0, shape (q,), and the rows of their blocks, (q, m), in chunks.
 
         With a class code only the rows of that class count as those of a block. `numbers_per_row` is how many numbers
         the caller holds for a row and a member of its block.
