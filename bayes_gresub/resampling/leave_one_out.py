@@ -67,9 +67,9 @@ class LeaveOneOut(Resampler):
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
     >>> float(bg.LeaveOneOut().error(KNeighborsClassifier(1), X, y))
     0.25
-    >>> estimate = bg.LeaveOneOut(shortcut=True).error(KNeighborsClassifier(1), X, y)
+    >>> estimate = bg.LeaveOneOut(shortcut=True).error(KNeighborsClassifier(1), [[0.0], [1.0], [1.8], [3.0]], y)
     >>> float(estimate), estimate.computation.n_refits
-    (0.25, 0)
+    (0.5, 0)
     """
 
     def __init__(

@@ -1,7 +1,8 @@
-"""Leave-one-out by formulas against refits of the rule, on twenty samples and in every setting that has a formula."""
+"""Leave-one-out by formulas against refits of the rule, on up to twenty samples and in every setting with a formula."""
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -25,7 +26,7 @@ def draw(seed):
     """Return a sample of 2 to 4 unequal classes in 1 to 6 features of different units, a few rows repeated."""
     rng = np.random.default_rng(seed)
     c, d = int(rng.integers(2, 5)), int(rng.integers(1, 7))
-    codes = np.repeat(np.arange(c), rng.integers(d + 3, d + 13, size=c))
+    codes = np.repeat(np.arange(c), rng.integers(d + 3, d + 9, size=c))
     X = rng.normal(size=(len(codes), d)) + 1.5 * rng.normal(size=(c, d))[codes]
     X = X * rng.uniform(0.5, 10, size=d) + 5 * rng.normal(size=d)
     repeated = rng.choice(len(codes), 6, replace=False)
@@ -48,7 +49,8 @@ def refits(rule, X, y, groups):
     labels, scores = np.empty_like(y), None
     for group in np.unique(groups):
         inside = groups == group
-        classifier = clone(rule).fit(X[~inside], y[~inside])
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            classifier = clone(rule).fit(X[~inside], y[~inside])
         labels[inside] = classifier.predict(X[inside])
         has_proba = hasattr(classifier, "predict_proba")
         values = classifier.predict_proba(X[inside]) if has_proba else classifier.decision_function(X[inside])
@@ -102,6 +104,12 @@ MACHINES = {
     "linear": SVC(kernel="linear", C=0.01, tol=1e-6),
 }
 SHARED_VOTES = [name for name in EXACT if "knn" in name]
+MOST_USED = ["knn", "scaled knn", "centroid", "naive Bayes", "lda", "qda", "ridge", "scaled ridge"]
+
+
+def counts_votes(rule):
+    neighbors = [step for step in getattr(rule, "named_steps", {"rule": rule}).values() if hasattr(step, "n_neighbors")]
+    return any(step.weights == "uniform" for step in neighbors)
 
 
 def check_against_refits(rule, seeds, grouped, with_scores):
@@ -111,27 +119,28 @@ def check_against_refits(rule, seeds, grouped, with_scores):
         result = left_out(rule, X, y, groups)
         labels, scores = refits(rule, X, y, groups)
         assert result.exact
-        clear = far_from_ties(scores)
+        # Ties of whole votes are decided as the rule decides them.
+        clear = np.full(len(y), True) if counts_votes(rule) else far_from_ties(scores)
         assert (np.unique(y)[result.codes] == labels)[clear].all(), f"sample {seed}"
-        assert clear.mean() > 0.7
+        assert clear.mean() > 0.9
         if with_scores:
             np.testing.assert_allclose(result.scores, scores, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_formula_equals_refits_on_twenty_samples(name):
-    check_against_refits(EXACT[name], range(20), False, name not in SHARED_VOTES)
+def test_formula_equals_refits(name):
+    check_against_refits(EXACT[name], range(20 if name in MOST_USED else 3), False, name not in SHARED_VOTES)
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_formula_equals_refits_without_whole_groups(name):
-    check_against_refits(EXACT[name], range(100, 105), True, name not in SHARED_VOTES)
+    check_against_refits(EXACT[name], range(100, 102), True, name not in SHARED_VOTES)
 
 
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("name", MACHINES)
 def test_support_vector_machine_equals_refits(name, grouped):
-    check_against_refits(MACHINES[name], range(200, 206) if grouped else range(6), grouped, False)
+    check_against_refits(MACHINES[name], range(200, 202) if grouped else range(3), grouped, False)
 
 
 def test_rows_that_are_no_support_vectors_are_not_refitted():

@@ -67,9 +67,9 @@ def left_out(
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> X, y = [[0.0], [1.0], [2.0], [3.5]], ["a", "a", "b", "b"]
+    >>> X, y = [[0.0], [1.0], [1.8], [3.0]], ["a", "a", "b", "b"]
     >>> left_out(KNeighborsClassifier(1), X, y).codes.tolist()
-    [1, 0, 0, 1]
+    [0, 1, 0, 1]
     """
     reason = has_shortcut(classifier)
     if reason is not None:

@@ -21,6 +21,9 @@ from bayes_gresub.resampling.shortcuts.training_rows import CHUNK_ELEMENTS, Trai
 _TIE = 1e-10
 """Relative difference of two distances below which scikit-learn's rounding may order them either way."""
 
+_ROUNDING = 1e-13
+"""The same for small distances, relative to the largest one."""
+
 _CANCELS = 1e-5
 """Share of the squared lengths of two points below which their squared distance has lost too many digits."""
 
@@ -76,7 +79,8 @@ def leave_out_neighbors(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
 def _votes(distance: Floats, k: int, by_distance: bool, membership: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the shares of the votes, and whether a tie at the k-th distance could change the winner."""
     last = np.partition(distance, k - 1, axis=1)[:, k - 1 : k]
-    margin = _TIE * last
+    largest = np.max(distance, axis=1, keepdims=True, where=np.isfinite(distance), initial=0.0)
+    margin = _TIE * last + _ROUNDING * largest
     is_sure = distance < last - margin
     is_tied = (distance <= last + margin) & ~is_sure
     slots = k - is_sure.sum(axis=1, keepdims=True)
