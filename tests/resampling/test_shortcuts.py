@@ -26,7 +26,7 @@ def draw(seed):
     """Return a sample of 2 to 4 unequal classes in 1 to 6 features of different units, a few rows repeated."""
     rng = np.random.default_rng(seed)
     c, d = int(rng.integers(2, 5)), int(rng.integers(1, 7))
-    codes = np.repeat(np.arange(c), rng.integers(d + 3, d + 9, size=c))
+    codes = np.repeat(np.arange(c), rng.integers(d + 5, d + 10, size=c))
     X = rng.normal(size=(len(codes), d)) + 1.5 * rng.normal(size=(c, d))[codes]
     X = X * rng.uniform(0.5, 10, size=d) + 5 * rng.normal(size=d)
     repeated = rng.choice(len(codes), 6, replace=False)
