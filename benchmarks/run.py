@@ -1,4 +1,4 @@
-"""Run the benchmarks: all, or those named (speed, sampler, scale, selection, studies, bayesian, draws, gp, network)."""
+"""Run the benchmarks: all, or those named, such as speed, draws or shortcuts; an unknown name lists them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import bayesian, draws, gaussian_process, network, sampler, scale, selection, speed, studies
+from benchmarks import bayesian, draws, gaussian_process, network, sampler, scale, selection, shortcuts, speed, studies
 
 BENCHMARKS = {
     "speed": speed.main,
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "studies": studies.main,
     "bayesian": bayesian.main,
     "draws": draws.main,
+    "shortcuts": shortcuts.main,
     "gp": gaussian_process.main,
     "network": network.main,
 }

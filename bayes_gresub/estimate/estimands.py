@@ -101,6 +101,18 @@ class RuleTrainedOnDistinct(Estimand):
     words = "average error of the rule when trained on {self.n_distinct} different points of {self.n_points}"
 
 
+@dataclass(frozen=True)
+class MembersOutOfBag(Estimand):
+    """The error of the part of an ensemble that did not see a point."""
+
+    n_members: int
+    n_total: int
+    words = (
+        "error of an ensemble of about {self.n_members} members like these, those of {self.n_total} that were trained "
+        "without a point"
+    )
+
+
 class ErrorDifference(Estimand):
     """The difference between two classifiers."""
 

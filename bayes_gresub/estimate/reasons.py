@@ -120,6 +120,16 @@ class FitsShareNearlyAll(Reason):
     brief = "the fits share nearly all points; nested-cv has an interval, for more refits"
 
 
+class MembersSharePoints(Reason):
+    """No interval for points out of bag."""
+
+    words = (
+        "the errors out of bag depend on each other through members that share most of their training points. "
+        "CrossValidation(interval='nested') offers one that holds, for more fits"
+    )
+    brief = "members of the ensemble share points; nested-cv has an interval, for more refits"
+
+
 class NoSpread(Reason):
     """No interval for refits: all losses are the same."""
 

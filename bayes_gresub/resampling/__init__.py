@@ -7,6 +7,7 @@ from bayes_gresub.resampling.holdout import TestSet
 from bayes_gresub.resampling.interruptible import Interrupted
 from bayes_gresub.resampling.kappa_search import CalibrationTrace
 from bayes_gresub.resampling.leave_one_out import LeaveOneOut
+from bayes_gresub.resampling.out_of_bag import OutOfBag
 from bayes_gresub.resampling.resampler import Resampler
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "CrossValidation",
     "Interrupted",
     "LeaveOneOut",
+    "OutOfBag",
     "Resampler",
     "TestSet",
 ]
