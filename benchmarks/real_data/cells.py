@@ -11,6 +11,7 @@ import pandas as pd
 
 from bayes_gresub.studies import StudyResults
 from benchmarks.real_data import scores
+from benchmarks.real_data.plan import folders_of
 
 CV, PLUS = "cv", "boot-632+"
 RIVALS = (CV, PLUS)
@@ -39,8 +40,9 @@ class Cell:
 def read_cells(run: Path, groups: Mapping[str, str]) -> Iterator[Cell]:
     """Yield the cells of all data sets that the run folder has; nothing is computed."""
     for name, group in groups.items():
-        if (run / name / "design.json").exists():
-            yield from cells_of(StudyResults.load(run / name), name, group)
+        for folder in folders_of(name):
+            if (run / folder / "design.json").exists():
+                yield from cells_of(StudyResults.load(run / folder), name, group)
 
 
 def cells_of(results: StudyResults, name: str, group: str) -> Iterator[Cell]:

@@ -28,6 +28,7 @@ SLOW_REPETITIONS = 5
 """Of estimators with many refits, on slow rules."""
 BLOCK = 5
 """Repetitions that a data set gets before the next one has its turn."""
+FOLDS = 10
 LEAST_LEFT = 300
 LEAST_EXPECTED = 2
 """Expected points of the rarest class in a training set."""
@@ -75,9 +76,20 @@ def rules() -> dict[str, Any]:
     }
 
 
-def estimators() -> dict[str, Any]:
-    """Return every main estimator of the registry by name; among them are repeated CV and .632+ with 200 resamples."""
-    return {entry.name: entry.make() for entry in bg.estimators() if entry.main}
+def estimators(stratified: bool = True) -> dict[str, Any]:
+    """Return every main estimator of the registry by name; among them are repeated CV and .632+ with 200 resamples.
+
+    Parameters
+    ----------
+    stratified : bool, default True
+        Whether the folds of cross-validation are.
+    """
+    made = {entry.name: entry.make() for entry in bg.estimators() if entry.main}
+    if not stratified:
+        for estimator in made.values():
+            if isinstance(estimator, bg.CrossValidation):
+                estimator.set_params(stratified=False)
+    return made
 
 
 def kind_of(estimator: str) -> str:
@@ -92,6 +104,16 @@ def sizes_of(data: DataSet, sizes: Sequence[int] = SIZES) -> tuple[int, ...]:
     return tuple(n for n in sizes if total - n >= LEAST_LEFT and n * rarest >= LEAST_EXPECTED * total)
 
 
+def is_stratified(data: DataSet, n: int) -> bool:
+    """Return whether every sample of n points has a class with as many points as folds, as stratified folds need."""
+    return n > (FOLDS - 1) * len(data.class_sizes)
+
+
+def folders_of(name: str) -> tuple[str, str]:
+    """Return the run folders of a data set: of the sizes with stratified folds, and of those without."""
+    return name, f"{name}-unstratified"
+
+
 def seed_of(data: DataSet) -> int:
     """Return the seed of a data set's study: by name, so copies of one data set get other training sets."""
     return int.from_bytes(hashlib.sha256(data.name.encode()).digest()[:4], "big")
@@ -99,22 +121,28 @@ def seed_of(data: DataSet) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """Rules and estimators of one data set that share a number of repetitions."""
+    """Rules, sizes and estimators of one data set that share a number of repetitions and the kind of folds."""
 
     data: DataSet
     sizes: tuple[int, ...]
     rules: tuple[str, ...]
     estimators: tuple[str, ...]
     repetitions: int
+    stratified: bool = True
 
-    def study(self, repetitions: int) -> bg.Study:
-        """Return the study of the first repetitions."""
+    @property
+    def folder(self) -> str:
+        """Return the name of the run folder; parts with the same kind of folds share it."""
+        return folders_of(self.data.name)[0 if self.stratified else 1]
+
+    def study(self) -> bg.Study:
+        """Return the study of these tasks."""
         return bg.Study(
             as_population(self.data),
             {name: rule for name, rule in rules().items() if name in self.rules},
-            {name: estimator for name, estimator in estimators().items() if name in self.estimators},
+            {name: estimator for name, estimator in estimators(self.stratified).items() if name in self.estimators},
             self.sizes,
-            min(repetitions, self.repetitions),
+            self.repetitions,
             seed_of(self.data),
         )
 
@@ -128,10 +156,12 @@ def parts_of(
     slow = tuple(name for name in rule_names if name in SLOW_RULES)
     few = tuple(name for name in names if name not in MANY_REFITS)
     many = tuple(name for name in names if name in MANY_REFITS)
-    for chosen, wanted, often in (
-        (fast, tuple(names), repetitions),
-        (slow, few, repetitions),
-        (slow, many, min(repetitions, SLOW_REPETITIONS)),
-    ):
-        if usable and chosen and wanted:
-            yield Part(data, usable, chosen, wanted, often)
+    for stratified in (True, False):
+        here = tuple(n for n in usable if is_stratified(data, n) == stratified)
+        for chosen, wanted, often in (
+            (fast, tuple(names), repetitions),
+            (slow, few, repetitions),
+            (slow, many, min(repetitions, SLOW_REPETITIONS)),
+        ):
+            if here and chosen and wanted:
+                yield Part(data, here, chosen, wanted, often, stratified)
