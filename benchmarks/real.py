@@ -19,7 +19,7 @@ import pandas as pd
 from bayes_gresub.data.validation import check_name
 from bayes_gresub.resampling import Interrupted
 from benchmarks.real_data import plan
-from benchmarks.real_data.cells import read_cells, score_table
+from benchmarks.real_data.cells import REFERENCES, read_cells, score_table
 from benchmarks.real_data.data_sets import DataSet, copy_groups, embedded_sets, read_folder
 from benchmarks.real_data.hours import done_rows, expected_hours, left_rows, pilots
 from benchmarks.real_data.page import write_page
@@ -149,8 +149,13 @@ def report(parts: Sequence[plan.Part], groups: dict[str, str], options: argparse
     """Write the page; into benchmarks/results only if the whole design is done, unless another folder is named."""
     names = {part.data.name for part in parts}
     table = score_table(read_cells(options.run, {name: group for name, group in groups.items() if name in names}))
+    if not table.empty:
+        shown = [*options.estimators, *REFERENCES]
+        table = table[
+            table["rule"].isin(options.rules) & table["n"].isin(options.sizes) & table["estimator"].isin(shown)
+        ]
     if table.empty:
-        print(f"{options.run} holds no finished tasks, so there is no page.")
+        print(f"{options.run} holds no finished tasks of these, so there is no page.")
         return
     n_left = len(left_rows(parts, done_rows(parts, options.run)))
     is_whole = (

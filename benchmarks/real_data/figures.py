@@ -42,7 +42,7 @@ def plot_rms(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
             )
     ax.set_yticks(places, list(ordered.index))
     ax.set_xlim(left=0)
-    ax.set_xlabel("RMS, mean over cells (bars: two standard errors, clustered by data set)")
+    ax.set_xlabel("RMS, mean over cells (bars: two clustered standard errors)")
     ax.set_ylabel("estimator")
     plain(ax, "x")
     legend_below(ax)
