@@ -104,3 +104,15 @@ def test_an_unknown_rule_is_refused_with_the_names(folder, capsys):
 def test_data_sets_without_enough_rows_are_refused(folder, tmp_path):
     with pytest.raises(ValueError, match="needs 300 rows besides"):
         real.main([str(folder), "--data", "small;iris", "--sizes", "120", "--run", str(tmp_path)])
+
+
+def test_pilots_are_single_repetitions_of_the_median_and_the_largest_data_set_with_every_rule_and_estimator():
+    parts = [
+        Part(DataSet(name, np.zeros((400, d)), np.arange(400) % 2), (30, 60, 100), ("CART", "LDA"), ("resub", "cv"), 20)
+        for name, d in (("narrow", 2), ("middle", 5), ("wide", 40))
+    ]
+    chosen = hours.pilots(parts)
+    assert {part.data.name: part.sizes for part in chosen} == {"middle": (30, 100), "wide": (60,)}
+    assert {(part.rules, part.estimators, part.repetitions) for part in chosen} == {
+        (("CART", "LDA"), ("resub", "cv"), 1)
+    }
