@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline paper mnist lint clean
+.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline real paper mnist lint clean
 
 help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
@@ -18,6 +18,8 @@ help:
 	@echo "make notebooks  the notebooks in full, about a quarter of an hour; keeps their outputs"
 	@echo "make bench      benchmarks, as ratios against scikit-learn; writes benchmarks/results/"
 	@echo "make headline   the figure on top of README, about half an hour"
+	@echo "make real       every estimator on real data, days; make real FOLDER=... with CSV files in it; OPTIONS=--pilot prints"
+	@echo "                the expected hours only; interrupt it and run it again to go on"
 	@echo "make mnist      the paper's MNIST experiment, over an hour; make mnist FOLDER=... with the MNIST files in it"
 	@echo "make paper      the paper's experiment and that on large samples, about an hour; writes benchmarks/results/"
 
@@ -74,6 +76,10 @@ bench: $(READY)
 paper: $(READY)
 	$(BIN)/python -m benchmarks.paper $(WORKERS)
 	$(BIN)/python -m benchmarks.large_sample $(WORKERS)
+
+real: $(READY)
+	@test -n "$(FOLDER)" || { echo "name the folder with the CSV files: make real FOLDER=..."; exit 1; }
+	$(BIN)/python -m benchmarks.real "$(FOLDER)" --workers $(WORKERS) $(OPTIONS)
 
 mnist: $(READY)
 	@test -n "$(FOLDER)" || { echo "name the folder with the MNIST files: make mnist FOLDER=..."; exit 1; }
