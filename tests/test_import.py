@@ -50,6 +50,7 @@ LAYERS = [
     ["resampling"],
     ["registry"],
     ["comparing", "selection"],
+    ["assessing"],
     ["studies"],
     ["paper"],
     ["cli"],

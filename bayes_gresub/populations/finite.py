@@ -77,8 +77,8 @@ class FiniteData(Population):
 
         if "engine" not in options:
             # Without it the last digit of a number may differ from what was written.
-            options = {"float_precision": "round_trip"} | options
-        frame = pd.read_csv(path, **options)
+            options["float_precision"] = options.get("float_precision", "round_trip")
+        frame: pd.DataFrame = pd.read_csv(path, **options)
         if target not in frame.columns:
             raise ValueError(
                 f"target must be a column of {path}; got {target!r}. The columns are {list(frame.columns)}."

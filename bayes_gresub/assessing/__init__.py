@@ -1,0 +1,1 @@
+"""One answer: what cheap numbers on the training data tell about the error of a trained classifier."""
