@@ -1,4 +1,4 @@
-"""Leave-one-out by formulas against refits of the rule, on up to twenty samples and in every setting with a formula."""
+"""Leave-one-out by formulas against refits of the rule, on twenty samples (one in make test) and in every setting with a formula."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,6 @@ MACHINES = {
     "linear": SVC(kernel="linear", C=0.01, tol=1e-6),
 }
 SHARED_VOTES = [name for name in EXACT if "knn" in name]
-MOST_USED = ["knn", "scaled knn", "centroid", "naive Bayes", "lda", "qda", "ridge", "scaled ridge"]
 
 
 def counts_votes(rule):
@@ -127,20 +126,28 @@ def check_against_refits(rule, seeds, grouped, with_scores):
             np.testing.assert_allclose(result.scores, scores, atol=1e-7)
 
 
+SAMPLES = pytest.mark.parametrize(
+    "samples", [range(1), pytest.param(range(1, 20), marks=pytest.mark.long)], ids=["one", "nineteen"]
+)
+
+
+@SAMPLES
 @pytest.mark.parametrize("name", EXACT)
-def test_formula_equals_refits(name):
-    check_against_refits(EXACT[name], range(20 if name in MOST_USED else 3), False, name not in SHARED_VOTES)
+def test_formula_equals_refits(name, samples):
+    check_against_refits(EXACT[name], samples, False, name not in SHARED_VOTES)
 
 
+@SAMPLES
 @pytest.mark.parametrize("name", EXACT)
-def test_formula_equals_refits_without_whole_groups(name):
-    check_against_refits(EXACT[name], range(100, 102), True, name not in SHARED_VOTES)
+def test_formula_equals_refits_without_whole_groups(name, samples):
+    check_against_refits(EXACT[name], [100 + seed for seed in samples], True, name not in SHARED_VOTES)
 
 
+@SAMPLES
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("name", MACHINES)
-def test_support_vector_machine_equals_refits(name, grouped):
-    check_against_refits(MACHINES[name], range(200, 202) if grouped else range(3), grouped, False)
+def test_support_vector_machine_equals_refits(name, grouped, samples):
+    check_against_refits(MACHINES[name], [200 * grouped + seed for seed in samples], grouped, False)
 
 
 def test_rows_that_are_no_support_vectors_are_not_refitted():
