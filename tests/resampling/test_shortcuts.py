@@ -1,4 +1,4 @@
-"""Leave-one-out by formulas against refits of the rule, on twenty samples (one in make test) and in every setting with a formula."""
+"""Leave-one-out by formulas against refits, in every setting with a formula: twenty samples, one in make test."""
 
 import numpy as np
 import pytest
