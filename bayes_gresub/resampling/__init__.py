@@ -8,6 +8,7 @@ from bayes_gresub.resampling.interruptible import Interrupted
 from bayes_gresub.resampling.kappa_search import CalibrationTrace
 from bayes_gresub.resampling.leave_one_out import LeaveOneOut
 from bayes_gresub.resampling.resampler import Resampler
+from bayes_gresub.resampling.subsampling import Subsampling
 
 __all__ = [
     "Bootstrap",
@@ -17,5 +18,6 @@ __all__ = [
     "Interrupted",
     "LeaveOneOut",
     "Resampler",
+    "Subsampling",
     "TestSet",
 ]

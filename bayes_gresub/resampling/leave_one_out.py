@@ -27,6 +27,7 @@ class LeaveOneOut(Resampler):
 
     A smoothed measure learns its widths and posteriors on the other points, since one point defines none; bolstering a
     point held out adds upward bias. With groups, one group is left out at a time, and all groups count the same.
+    Identical rows are left out together, and each of them counts.
 
     It estimates the average error of the rule at n - 1 points: nearly unbiased, but highly variable. It does not see
     choices made before X was handed over, such as selected features: put those into the rule.
@@ -35,7 +36,7 @@ class LeaveOneOut(Resampler):
     ----------
     measure : Measure, optional
         `Empirical()` by default.
-    sampling, class_prior, n_jobs, progress, random_state
+    repeated_rows, sampling, class_prior, n_jobs, progress, random_state
         As in `CrossValidation`.
 
     Examples
@@ -51,6 +52,7 @@ class LeaveOneOut(Resampler):
         self,
         *,
         measure: Any = None,
+        repeated_rows: str = "together",
         sampling: str = "mixture",
         class_prior: Any = None,
         n_jobs: int | None = None,
@@ -58,6 +60,7 @@ class LeaveOneOut(Resampler):
         random_state: Seed = None,
     ) -> None:
         self.measure = measure
+        self.repeated_rows = repeated_rows
         self.sampling = sampling
         self.class_prior = class_prior
         self.n_jobs = n_jobs
@@ -79,7 +82,7 @@ class LeaveOneOut(Resampler):
         sizes = np.array([len(split.train) for split in run.splits])
         return self._estimate(
             run,
-            mean_over_splits(judgements, sample.weights),
+            mean_over_splits(judgements, sample.weights, by_point=run.problem.units.are_repeated_rows),
             judgements,
             estimand=RuleTrainedOnParts(int(sizes.min()), int(sizes.max()), len(sample.codes)),
             exact=True,
