@@ -183,7 +183,7 @@ register(
 register(
     "nested-cv",
     "resampler",
-    "10-fold cross-validation with an interval from nested folds, repeated until it settles; 220 to 550 fits",
+    "10-fold cross-validation with an interval from nested folds, repeated until it settles; 330 to 550 fits",
     made("resampling.CrossValidation", repeats="auto", interval="nested", max_repeats=10),
 )
 register(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Hashable, Iterable
 from itertools import pairwise
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -109,8 +109,8 @@ def _key(row: Any) -> Hashable:
     except TypeError:
         pass
     try:
-        return pickle.dumps(row)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        return str(joblib.hash(row))
+    except Exception as error:  # objects that cannot be pickled fail in many ways
         raise TypeError(
             f"rows of X must be comparable to find identical ones; got objects of type {type(row).__name__}. Use "
             "repeated_rows='apart'."

@@ -22,10 +22,10 @@ from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.bolstered import KernelMeasure
 from bayes_gresub.resampling.interruptible import Work
 from bayes_gresub.resampling.kappa_search import bisection, describe_failed, failed_fits, search
+from bayes_gresub.resampling.kept_together import check_repeated_rows
 from bayes_gresub.resampling.refit import Problem
 from bayes_gresub.resampling.resampler import Resampler, Run, repeated_rows_detail
 from bayes_gresub.resampling.splits import Split, held_out_units, holdout_splits, subsample_splits
-from bayes_gresub.resampling.kept_together import check_repeated_rows
 
 
 class Calibrated(Resampler):

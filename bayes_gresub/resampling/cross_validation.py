@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.seeds import SPLITS, Seed, child
@@ -44,8 +44,9 @@ class CrossValidation(Resampler):
     folds : int, default 10
     repeats : int or "auto", default 1
         Random partitions. Their spread gives the standard error, which is unknown with one. "auto", with
-        interval="nested" only, adds partitions until the standard error of both ends of the 95% interval, by the
-        jackknife over partitions, is below a tenth of its width.
+        interval="nested" only, adds partitions until the standard error of the ends of the 95% interval, over random
+        partitions, is below a tenth of its width with a confidence of 90%. `details` has the number of partitions and
+        that standard error.
     stratified : bool, default True
         Whether folds keep the class proportions, as `cross_val_score` does.
     measure : Measure, optional
@@ -267,8 +268,8 @@ class CrossValidation(Resampler):
         return SeveralIntervals.of(nested, *counted, *others), _noise_of_ends(moments)
 
 
-_LEAST_REPEATS = 4
-"""Partitions before the jackknife over them is used."""
+_LEAST_REPEATS = 6
+"""Partitions before their spread is used: with 4 it stopped on sonar at ends that were still noise."""
 
 _LEVEL = 0.95
 """Of the interval whose ends must settle."""
@@ -280,16 +281,21 @@ _OWN_SPLITS = "interval='nested' draws its own splits; got indices. Use one of t
 
 
 def _are_settled(moments: NestedMoments) -> bool:
-    """Return whether the standard errors of both ends are below a tenth of the width."""
-    width = 2 * float(ndtri((1 + _LEVEL) / 2)) * moments.center_and_std_error[1]
-    return max(moments.end_std_errors(_LEVEL)) <= _MOST_NOISE * width
+    """Return whether the standard error of the ends is below a tenth of the width, with a confidence of 90%.
+
+    A standard error from R partitions is itself noisy, and the first that is small by chance would end the search; so
+    its upper limit for normal numbers is used, which is the root of (R - 1)/q times as large, q the lower tenth of the
+    chi-squared law.
+    """
+    dof = moments.n_partitions - 1
+    limit = moments.end_noise(_LEVEL) * float(np.sqrt(dof / chdtri(dof, 0.9)))
+    return limit <= _MOST_NOISE * 2 * float(ndtri((1 + _LEVEL) / 2)) * moments.center_and_std_error[1]
 
 
 def _noise_of_ends(moments: NestedMoments) -> dict[str, float]:
     if moments.n_partitions == 1:
         return {}
-    low, high = moments.end_std_errors(_LEVEL)
-    return {"repeats": float(moments.n_partitions), "low_end_std_error": low, "high_end_std_error": high}
+    return {"repeats": float(moments.n_partitions), "interval_end_std_error": moments.end_noise(_LEVEL)}
 
 
 def mean_over_splits(

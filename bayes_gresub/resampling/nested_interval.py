@@ -40,8 +40,6 @@ class NestedMoments:
     :math:`\sqrt{(K-1)/K}\,\sqrt{\widehat{MSE}}`, kept between the naive :math:`s/\sqrt n` of the inner losses and
     :math:`\sqrt K` times that, as the authors do.
 
-    All of this follows from means over partitions, so leaving one partition out costs nothing.
-
     Attributes
     ----------
     means : ndarray of shape (4, R)
@@ -75,19 +73,22 @@ class NestedMoments:
         centers, std_errors = self._combine(self.means.mean(axis=1, keepdims=True), self.n_partitions)
         return float(centers[0]), float(std_errors[0])
 
-    def end_std_errors(self, level: float) -> tuple[float, float]:
-        r"""Return how much each end would vary with other random partitions, by the jackknife over partitions.
+    def end_noise(self, level: float) -> float:
+        r"""Return how much an end of the interval would vary with other random partitions: a standard error.
 
-        .. math:: \sqrt{\tfrac{R-1}{R} \sum_r (e_{(-r)} - \bar e)^2}
+        .. math:: \sqrt{s_c^2 + z^2 \left(\tfrac12 (\sigma_+ - \sigma_-)\right)^2}
 
-        where :math:`e_{(-r)}` is the end without partition r. It needs at least two partitions.
+        where s_c is the standard error of the centre over the R partitions, and the other two are the standard error of
+        the interval if the mean of the squared gaps were one standard error higher or lower. The jackknife would take a
+        standard error that is held at one of its bounds for one that has settled. It needs at least two partitions.
         """
         count = self.n_partitions
-        without_one = (self.means.sum(axis=1, keepdims=True) - self.means) / (count - 1)
-        centers, std_errors = self._combine(without_one, count - 1)
-        half = ndtri((1 + level) / 2) * std_errors
-        low, high = (float(np.sqrt((count - 1) * ends.var())) for ends in (centers - half, centers + half))
-        return low, high
+        squared_gap, inner, _, plain = self.means
+        centers = inner - self._bias(inner, plain)
+        moved = np.repeat(self.means.mean(axis=1, keepdims=True), 2, axis=1)
+        moved[0] += np.array([-1.0, 1.0]) * squared_gap.std(ddof=1) / np.sqrt(count)
+        lower, upper = self._combine(moved, count)[1]
+        return float(np.hypot(centers.std(ddof=1) / np.sqrt(count), ndtri((1 + level) / 2) * (upper - lower) / 2))
 
     def _combine(self, means: Floats, count: int) -> tuple[Floats, Floats]:
         """Return centres and standard errors from means over `count` partitions."""
@@ -96,7 +97,10 @@ class NestedMoments:
         variance = np.maximum(0.0, inner_square - inner**2) * losses / (losses - 1)
         naive = np.sqrt(variance / self.n)
         std_error = np.clip(np.sqrt((k - 1) / k * np.maximum(0.0, squared_gap)), naive, np.sqrt(k) * naive)
-        return inner - (1 + (k - 2) / k) * (inner - plain), std_error
+        return inner - self._bias(inner, plain), std_error
+
+    def _bias(self, inner: Floats, plain: Floats) -> Floats:
+        return (1 + (self.k - 2) / self.k) * (inner - plain)
 
 
 def nested_moments(folds: list[Judgement], pairs: list[Judgement], k: int, n: float) -> NestedMoments:

@@ -18,8 +18,8 @@ from bayes_gresub.laws.confusion import Confusion
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.training import trained
-from bayes_gresub.resampling.splits import Split
 from bayes_gresub.resampling.kept_together import EACH_POINT, Units
+from bayes_gresub.resampling.splits import Split
 
 
 @dataclass(frozen=True, eq=False)

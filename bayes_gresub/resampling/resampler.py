@@ -31,9 +31,9 @@ from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.region import check_predict
 from bayes_gresub.regions.training import check_rule, read_for_rule, weight_argument
 from bayes_gresub.resampling.interruptible import Interrupted, Work
+from bayes_gresub.resampling.kept_together import check_repeated_rows, read_units
 from bayes_gresub.resampling.refit import Judgement, Problem
 from bayes_gresub.resampling.splits import Split, as_given, given_splits
-from bayes_gresub.resampling.kept_together import check_repeated_rows, read_units
 
 
 @dataclass(frozen=True, eq=False)

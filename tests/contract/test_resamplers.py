@@ -71,7 +71,7 @@ def small(name, **given):
     """Return the resampler with few refits; what is given replaces that."""
     default = parameters(name)
     fewer = {key: min(default[key], most) for key, most in AT_MOST.items() if isinstance(default.get(key), int | float)}
-    fewer |= {"max_repeats": 5} if default.get("repeats") == "auto" else {}
+    fewer |= {"max_repeats": 7} if default.get("repeats") == "auto" else {}
     fewer |= {key: max(default[key], least) for key, least in AT_LEAST.items() if key in default}
     return RESAMPLERS[name].make(**{"random_state": 0, **fewer, **given})
 
