@@ -140,7 +140,7 @@ def compare_classifiers(
     >>> X, y = load_iris(return_X_y=True)
     >>> compared = bg.compare_classifiers(GaussianNB(), DummyClassifier(), X, y, random_state=0)
     >>> compared.better, round(compared.difference, 2)
-    ('first', -0.62)
+    ('first', -0.63)
     """
     check_level(level)
     by = CrossValidation(10, repeats=_REPEATS) if by is None else by
