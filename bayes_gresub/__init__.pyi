@@ -18,7 +18,16 @@ from .networks import TorchClassifier, TorchFeatures
 from .plots import plot_contributions, plot_error_posterior, plot_regions
 from .posteriors import KNN, ClassifierPosterior, GaussianProcess, TemperatureScaled
 from .registry import estimators, make_estimator, register
-from .resampling import Bootstrap, Calibrated, CrossValidation, Interrupted, LeaveOneOut, OutOfBag, TestSet
+from .resampling import (
+    Bootstrap,
+    Calibrated,
+    CrossValidation,
+    Interrupted,
+    LeaveOneOut,
+    OutOfBag,
+    Subsampling,
+    TestSet,
+)
 from .selection import WholeSet, scorer
 from .studies import Study, StudyResults
 
@@ -50,6 +59,7 @@ __all__ = [
     "StudentTClasses",
     "Study",
     "StudyResults",
+    "Subsampling",
     "TemperatureScaled",
     "TestSet",
     "TorchClassifier",

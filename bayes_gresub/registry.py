@@ -183,8 +183,22 @@ register(
 register(
     "nested-cv",
     "resampler",
-    "10-fold cross-validation with an interval from nested folds, under no model of the classes; 110 fits",
-    made("resampling.CrossValidation", repeats=2, interval="nested"),
+    "10-fold cross-validation with an interval from nested folds, repeated until it settles; 330 to 550 fits",
+    made("resampling.CrossValidation", repeats="auto", interval="nested", max_repeats=10),
+)
+register(
+    "corrected-t",
+    "resampler",
+    "25 random subsamples of 90%, with the corrected resampled t of Nadeau & Bengio",
+    made("resampling.Subsampling"),
+    main=False,
+)
+register(
+    "conservative-z",
+    "resampler",
+    "15 random subsamples of 90%, with an interval from 10 pairs of halves that is wide; 315 fits",
+    made("resampling.Subsampling", n_splits=15, interval="conservative-z"),
+    main=False,
 )
 register(
     "bolstered-cv",

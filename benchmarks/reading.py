@@ -19,7 +19,7 @@ import bayes_gresub as bg
 PACKAGE = Path(bg.__file__).parent
 RESULTS = Path(__file__).parent / "results"
 NOT_FUNCTIONS = {"<module>", "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
-LIMITS = {"bolstered": (50, 13), "compare": (100, 22)}
+LIMITS = {"bolstered": (50, 13), "compare": (120, 26)}
 
 
 def visited(call: Callable[[], Any]) -> list[CodeType]:

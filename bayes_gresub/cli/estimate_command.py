@@ -54,6 +54,10 @@ def estimate(
     ] = None,
     prepare: PrepareOption = False,
     drop: DropOption = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows with the same value here stay together in refits; no feature."),
+    ] = None,
     separator: SeparatorOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -82,7 +86,7 @@ def estimate(
     named = None if estimators is None else _estimators(estimators)
     if named is not None:
         read_estimators(named)
-    table = read_table(data, target, drop=drop or (), separator=separator)
+    table = read_table(data, target, drop=drop or (), separator=separator, groups=groups)
     names, left_out = (named, []) if named is not None else default_estimators(table)
     if netcdf is not None:
         check_draws(names)
@@ -102,6 +106,7 @@ def estimate(
         "estimators": names,
         "prepare": prepare,
         "drop": drop or [],
+        "groups": groups,
         "seed": seed,
         "jobs": jobs,
     }
@@ -129,7 +134,7 @@ def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed
     n_estimators = len(read_estimators(names))
     try:
         with console.collected_warnings() as warnings:
-            return compare(rule, X, table.y, names, n_jobs=jobs, random_state=seed), warnings
+            return compare(rule, X, table.y, names, groups=table.groups, n_jobs=jobs, random_state=seed), warnings
     except Interrupted as stop:
         if stop.partial.rows:
             print_answer(stop.partial, table)

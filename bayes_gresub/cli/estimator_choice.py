@@ -14,7 +14,7 @@ from bayes_gresub.registry import estimators as registered
 from bayes_gresub.resampling import CrossValidation
 
 DEFAULT = ("resub", "bolstered", "bolstered-3nn-pp", "bayesian", "cv", "nested-cv")
-"""Estimators if none are named; two of them have an interval."""
+"""Estimators if none are named; three of them have an interval."""
 
 _MOST_FEATURES = 100
 """Above this the Bayesian estimators take minutes."""
@@ -30,11 +30,15 @@ def default_estimators(table: Table) -> tuple[list[str], list[str]]:
     True
     """
     features, least = table.n_numeric, min(table.counts.values())
+    names, lines = list(DEFAULT), []
+    if table.groups is not None:
+        names.remove("nested-cv")
+        lines.append("nested-cv is left out: its interval needs rows that do not come in groups.")
     if features < least and features <= _MOST_FEATURES:
-        return list(DEFAULT), []
+        return names, lines
     reason = f"{least} rows in the smallest class" if features >= least else f"more than {_MOST_FEATURES} take minutes"
     line = f"bayesian is left out: its model needs fewer features ({features}; {reason}). Name it to have it."
-    return [name for name in DEFAULT if name != "bayesian"], [line]
+    return [name for name in names if name != "bayesian"], [*lines, line]
 
 
 def check_draws(estimators: Any) -> None:

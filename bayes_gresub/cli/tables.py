@@ -51,6 +51,8 @@ class Table:
         The column with the labels; empty if the data came with labels.
     notes : tuple of str
         What was done in reading.
+    groups : ndarray of shape (n,) or None
+        The group of each row, if a column names it.
     """
 
     X: pd.DataFrame
@@ -58,6 +60,7 @@ class Table:
     name: str
     target: str = ""
     notes: tuple[str, ...] = ()
+    groups: Labels | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -173,7 +176,12 @@ class Table:
 
 
 def read_table(
-    source: str | Path, target: str | None = None, *, drop: Iterable[str] = (), separator: str | None = None
+    source: str | Path,
+    target: str | None = None,
+    *,
+    drop: Iterable[str] = (),
+    separator: str | None = None,
+    groups: str | None = None,
 ) -> Table:
     """Return the table in a CSV or parquet file, or a data set that comes with scikit-learn.
 
@@ -187,6 +195,8 @@ def read_table(
         Columns that are no features.
     separator : str, optional
         Of a text file: a comma by default, a tab in .tsv files.
+    groups : str, optional
+        The column that names the group of each row; it is no feature.
 
     Raises
     ------
@@ -202,6 +212,8 @@ def read_table(
     if str(source) in EMBEDDED and not Path(source).exists():
         if target is not None:
             raise ValueError(f"{source} has labels of its own; got target {target!r}. Leave the target out.")
+        if groups is not None:
+            raise ValueError(f"the rows of {source} come in no groups; got groups {groups!r}. Leave the groups out.")
         return _embedded(str(source), tuple(drop))
     path = Path(source)
     if not path.exists():
@@ -223,11 +235,29 @@ def read_table(
         _check_column(name, columns)
         if name == target:
             raise ValueError(f"the target {target!r} cannot be dropped.")
+    if groups is not None:
+        _check_column(groups, columns)
+        if groups == target or groups in drop:
+            raise ValueError(f"groups must be a column of its own; got {groups!r}, which is the target or dropped.")
     y, notes = _labels(frame[target], texts, target)
-    features = frame.drop(columns=[target, *drop])
+    features = frame.drop(columns=[target, *drop, *([] if groups is None else [groups])])
     if features.shape[1] == 0:
         raise ValueError(f"{path.name} has no column besides the target {target!r}: there is nothing to classify by.")
-    return Table(_features(features), y, path.name, target, notes)
+    group_names = None if groups is None else _group_names(frame[groups], groups)
+    return Table(_features(features), y, path.name, target, notes, group_names)
+
+
+def _group_names(column: pd.Series, name: str) -> Labels:
+    """Return the group of each row as text, or raise if one lacks it or all are the same."""
+    if missing := int(column.isna().sum()):
+        row = int(np.flatnonzero(column.isna())[0]) + 1
+        raise ValueError(
+            f"every row must have a group; column {name!r} lacks {missing}, the first in row {row}. Give each row "
+            "without a group its own."
+        )
+    if column.nunique() < 2:
+        raise ValueError(f"there must be at least two groups; column {name!r} holds {column.iloc[0]!s} in every row.")
+    return np.array([str(value) for value in column])
 
 
 def _labels(column: pd.Series, texts: pd.Series | None, name: str) -> tuple[Labels, tuple[str, ...]]:

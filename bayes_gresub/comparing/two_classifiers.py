@@ -28,6 +28,10 @@ from bayes_gresub.laws.denoised_draws import denoised_numbers
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.resampling import CrossValidation, TestSet
+from bayes_gresub.resampling.corrected_t import corrected_std_error
+
+_REPEATS = 10
+"""Partitions that two rules are compared on."""
 
 NOT_FROM_TRAINING = (
     "two classifiers cannot be compared by the error that a measure at their training points gives them: the measure "
@@ -136,10 +140,10 @@ def compare_classifiers(
     >>> X, y = load_iris(return_X_y=True)
     >>> compared = bg.compare_classifiers(GaussianNB(), DummyClassifier(), X, y, random_state=0)
     >>> compared.better, round(compared.difference, 2)
-    ('first', -0.62)
+    ('first', -0.63)
     """
     check_level(level)
-    by = CrossValidation(10, repeats=10) if by is None else by
+    by = CrossValidation(10, repeats=_REPEATS) if by is None else by
     if isinstance(by, TestSet):
         _only_with_cross_validation(X, y, groups)
         return _at_test_points(first, second, by, level)
@@ -192,7 +196,10 @@ def _on_shared_folds(
             "comparing needs cross-validation with the empirical measure, sampling='mixture' and no class_prior: "
             "bolstering points held out adds a bias that differs between classifiers."
         )
-    folds = CrossValidation(**{**by.get_params(deep=False), "interval": None})
+    parameters = by.get_params(deep=False) | {"interval": None}
+    # Partitions that are added until an interval settles have no meaning without it.
+    repeats = _REPEATS if by.repeats == "auto" else by.repeats
+    folds = CrossValidation(**parameters | {"repeats": repeats})
     seed = seed_sequence(random_state if by.random_state is None else by.random_state)
     first_estimate = folds.error(first, X, y, groups=groups, random_state=seed)
     first_errors, splits = folds.split_errors_, folds.indices_
@@ -201,16 +208,16 @@ def _on_shared_folds(
     gaps = first_errors - folds.split_errors_
     sizes = np.array([[len(train), len(test)] for train, test in splits], dtype=float)
     n_trained, n_held_out = sizes.mean(axis=0)
-    variance = float((1 / len(gaps) + n_held_out / n_trained) * gaps.var(ddof=1))
+    std_error = corrected_std_error(gaps, n_trained, n_held_out)
     mean = float(gaps.mean())
     law = stats.t(len(gaps) - 1)
-    half = float(law.ppf((1 + level) / 2) * np.sqrt(variance))
-    if variance == 0 and mean != 0:
+    half = float(law.ppf((1 + level) / 2) * std_error)
+    if std_error == 0 and mean != 0:
         raise ValueError(
             f"a corrected t needs differences that vary over splits; got {mean:+.3f} in all {len(gaps)}. Use more "
             "folds, or by=TestSet(...)."
         )
-    p_value = 1.0 if mean == 0 else float(2 * law.sf(abs(mean) / np.sqrt(variance)))
+    p_value = 1.0 if mean == 0 else float(2 * law.sf(abs(mean) / std_error))
     interval = Interval(
         mean - half,
         mean + half,

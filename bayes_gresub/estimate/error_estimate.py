@@ -236,9 +236,10 @@ class ErrorEstimate:
         ----------
         level : float, default 0.95
         method : str, optional
-            "equal-tailed" (default) or "hdi" if there are posterior draws. Otherwise the one that the estimator
-            supports: "clopper-pearson" or "bounded-mean" (test set), "nested-cv" (cross-validation),
-            "delta-bootstrap" (bootstrap).
+            "equal-tailed" (default) or "hdi" if there are posterior draws. Otherwise one that the estimator supports:
+            "clopper-pearson" or "bounded-mean" (test set); "wilson", "beta", "corrected-t" or "nested-cv"
+            (cross-validation); "corrected-t" or "conservative-z" (subsampling); "wilson", "beta" or "delta-bootstrap"
+            (bootstrap). `interval_method.choices` lists them, the default first.
         """
         self._need_value("an interval of an overall error")
         return self.interval_method.interval(level, method)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaincinv, ndtri, rel_entr
+from scipy.special import betaincinv, ndtri, rel_entr, stdtrit
 
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.validation import check_level
@@ -118,6 +118,61 @@ class NoInterval(IntervalMethod):
 
 
 @dataclass(frozen=True)
+class SeveralIntervals(IntervalMethod):
+    """Several methods for one estimate: the first is the usual one, the others are used by their names.
+
+    Attributes
+    ----------
+    methods : tuple of pairs (name, IntervalMethod)
+        A method that does not apply is a `NoInterval`, whose reason is raised if it is named.
+
+    Examples
+    --------
+    >>> from bayes_gresub.estimate.estimands import ThisClassifier
+    >>> from bayes_gresub.estimate.reasons import NoSpread
+    >>> first = BinomialInterval(ThisClassifier(), 4, 75)
+    >>> several = SeveralIntervals((("clopper-pearson", first), ("nested-cv", NoInterval(NoSpread()))))
+    >>> several.choices, several.interval(0.95) == first.interval(0.95)
+    (('clopper-pearson', 'nested-cv'), True)
+    """
+
+    methods: tuple[tuple[str, IntervalMethod], ...]
+    name = "several"
+
+    @classmethod
+    def of(cls, *outcomes: IntervalMethod | tuple[str, Reason]) -> SeveralIntervals:
+        """Return methods under their own names, and names of others with the reason why they do not apply."""
+        pairs = [(o.name, o) if isinstance(o, IntervalMethod) else (o[0], NoInterval(o[1])) for o in outcomes]
+        return cls(tuple(pairs))
+
+    @property
+    def reason(self) -> Reason | None:  # type: ignore[override]
+        """Return why there is no usual interval; None if there is one."""
+        return self.methods[0][1].reason
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the names of the methods, the usual one first."""
+        return tuple(name for name, _ in self.methods)
+
+    def interval(self, level: float, choice: str | None = None) -> Interval:
+        """Return the interval of this level by the method named."""
+        self._check(level, choice)
+        method = self.methods[0][1] if choice is None else dict(self.methods)[choice]
+        return method.interval(level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the methods in order, each with the name that it is chosen by."""
+        methods = [{"choice": choice, "method": method.to_dict()} for choice, method in self.methods]
+        return {"name": self.name, "methods": methods}
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> SeveralIntervals:
+        stored = values["methods"]
+        return cls(tuple((str(entry["choice"]), IntervalMethod.from_dict(entry["method"])) for entry in stored))
+
+
+@dataclass(frozen=True)
 class SampleInterval(IntervalMethod):
     """An interval over samples, from a few numbers."""
 
@@ -210,11 +265,41 @@ class DeltaInterval(NormalInterval):
     )
 
 
-def clopper_pearson(n_errors: int, n_points: int, level: float) -> tuple[float, float]:
+@dataclass(frozen=True)
+class ConservativeInterval(NormalInterval):
+    """The conservative z of Nadeau & Bengio (2003), see `resampling.subsampling`."""
+
+    name = "conservative-z"
+    method = "conservative z of pairs of halves"
+    assumptions = (
+        "the points are independent; the mean over subsamples is normal about the error of the rule, and varies no "
+        "more than that of halves of the sample"
+    )
+
+
+@dataclass(frozen=True)
+class CorrectedInterval(SampleInterval):
+    """The corrected resampled t of Nadeau & Bengio (2003), see `resampling.corrected_t`."""
+
+    center: float
+    std_error: float
+    dof: int
+    name = "corrected-t"
+    method = "corrected resampled t"
+    assumptions = (
+        "the points are independent; the errors of splits are nearly normal, with the correlation of the share held out"
+    )
+
+    def _ends(self, level: float) -> tuple[float, float]:
+        half = float(stdtrit(self.dof, (1 + level) / 2)) * self.std_error
+        return max(0.0, self.center - half), min(1.0, self.center + half)
+
+
+def clopper_pearson(n_errors: float, n_points: float, level: float) -> tuple[float, float]:
     r"""Return the exact interval of a binomial proportion (Clopper & Pearson 1934).
 
     With k of m points misclassified, the ends are the quantiles alpha/2 of Beta(k, m - k + 1) and 1 - alpha/2 of
-    Beta(k + 1, m - k).
+    Beta(k + 1, m - k); 0 if k = 0, and 1 if k = m. Counts may be fractional.
 
     Examples
     --------

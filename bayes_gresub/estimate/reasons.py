@@ -100,14 +100,32 @@ class LearnedFromTestPoints(Reason):
     )
 
 
-class FoldsShareTraining(Reason):
-    """No interval for cross-validation."""
+class SmoothedHeldOut(Reason):
+    """No interval for cross-validation with kernels or smoothed labels about the points held out."""
 
     words = (
-        "the errors of the folds depend on each other through the points that their classifiers share, and no unbiased "
-        "estimate of their variance exists. CrossValidation(interval='nested') offers one that holds, for more fits"
+        "smoothing points that the classifier never saw adds upward bias, which no interval includes. Use the "
+        "empirical measure, which has one"
     )
-    brief = "folds share training points; nested-cv has an interval, for more refits"
+    brief = "smoothing the points held out adds bias; cv has an interval"
+
+
+class OneSplit(Reason):
+    """No corrected t."""
+
+    words = "the corrected t needs the errors of at least two splits"
+
+
+class EqualSplits(Reason):
+    """No corrected t: the errors of splits do not vary."""
+
+    words = "all splits have the same error, so the corrected t has no spread to work with; use 'wilson' or 'beta'"
+
+
+class EqualHalves(Reason):
+    """No conservative z: the errors of halves do not vary."""
+
+    words = "both halves of each pair have the same error, so the conservative z has no spread to work with"
 
 
 class FitsShareNearlyAll(Reason):
@@ -150,16 +168,12 @@ class UnequalWeights(Reason):
     words = "the delta method after bootstrap needs points of equal weight, resampled together"
 
 
-class DependentPoints(Reason):
-    """No interval for the bootstrap: points come in groups."""
-
-    words = "the delta method after bootstrap needs independent points; groups were given"
-
-
 class OtherResamples(Reason):
     """No interval for the bootstrap: the splits given are not ordinary resamples."""
 
-    words = "the delta method after bootstrap needs resamples as large as the sample, with all other points held out"
+    words = (
+        "the delta method after bootstrap needs as many draws as there are points (or groups), and all others held out"
+    )
 
 
 @dataclass(frozen=True)

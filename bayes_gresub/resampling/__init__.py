@@ -9,6 +9,7 @@ from bayes_gresub.resampling.kappa_search import CalibrationTrace
 from bayes_gresub.resampling.leave_one_out import LeaveOneOut
 from bayes_gresub.resampling.out_of_bag import OutOfBag
 from bayes_gresub.resampling.resampler import Resampler
+from bayes_gresub.resampling.subsampling import Subsampling
 
 __all__ = [
     "Bootstrap",
@@ -19,5 +20,6 @@ __all__ = [
     "LeaveOneOut",
     "OutOfBag",
     "Resampler",
+    "Subsampling",
     "TestSet",
 ]

@@ -14,11 +14,11 @@ from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed
 from bayes_gresub.data.validation import check_whole, warn_user
+from bayes_gresub.estimate.count_intervals import BOOTSTRAP_SHARE
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import ClassifierTrainedOn, Estimand, RuleTrainedOn, RuleTrainedOnDistinct
-from bayes_gresub.estimate.intervals import DeltaInterval, IntervalMethod, NoInterval
+from bayes_gresub.estimate.intervals import DeltaInterval, IntervalMethod, NoInterval, SeveralIntervals
 from bayes_gresub.estimate.reasons import (
-    DependentPoints,
     NoiseExceedsSpread,
     NoSpread,
     OtherResamples,
@@ -29,11 +29,12 @@ from bayes_gresub.estimate.reasons import (
     Unfinished,
 )
 from bayes_gresub.laws.confusion import error_mass, replicates_with_prior, with_prior
+from bayes_gresub.measures import Empirical
 from bayes_gresub.resampling.interruptible import Work
 from bayes_gresub.resampling.plus_mixture import CLIPS, Mixture, plus_mixture
 from bayes_gresub.resampling.refit import Judgement, Problem
 from bayes_gresub.resampling.resampler import Combined, Resampler, Run
-from bayes_gresub.resampling.splits import Split, bootstrap_splits
+from bayes_gresub.resampling.splits import Split, bootstrap_splits, check_groups_in_classes
 from bayes_gresub.resampling.zero_bootstrap import ZeroEstimate, influence, zero_estimate
 
 KINDS = ("zero", "632", "632+")
@@ -58,6 +59,11 @@ class Bootstrap(Resampler):
     zero bootstrap estimates the rule's error at about .632 n different points, so it is too high; the other two correct
     for the size. None sees choices made before X was handed over, such as selected features: put those into the rule.
 
+    The usual interval of .632 and .632+ is Wilson's about the estimate, with as many points as there are (see
+    `estimate.count_intervals`); `estimate.interval(method="delta-bootstrap")` is that of the delta method, which is the
+    usual one of the zero bootstrap and if the measure is not the empirical one. If all points left out are classified
+    correctly, or all wrongly, the zero bootstrap has Wilson's too.
+
     A resample that loses a class (or, for measures with widths, keeps a single point of it) is redrawn and counted.
 
     Parameters
@@ -70,8 +76,9 @@ class Bootstrap(Resampler):
         estimate may leave [0, 1].
     measure : Measure, optional
         `Empirical()` by default. The weights .368 and .632 were derived for that one.
-    sampling, class_prior, n_jobs, progress, random_state
-        As in `CrossValidation`; with sampling="separate" resamples are drawn within classes.
+    repeated_rows, sampling, class_prior, n_jobs, progress, random_state
+        As in `CrossValidation`. Identical rows are drawn together, as groups are; with sampling="separate" resamples
+        are drawn within classes.
 
     References
     ----------
@@ -94,6 +101,7 @@ class Bootstrap(Resampler):
         *,
         clip: str = "efron-tibshirani",
         measure: Any = None,
+        repeated_rows: str = "together",
         sampling: str = "mixture",
         class_prior: Any = None,
         n_jobs: int | None = None,
@@ -104,6 +112,7 @@ class Bootstrap(Resampler):
         self.n_resamples = n_resamples
         self.clip = clip
         self.measure = measure
+        self.repeated_rows = repeated_rows
         self.sampling = sampling
         self.class_prior = class_prior
         self.n_jobs = n_jobs
@@ -146,6 +155,11 @@ class Bootstrap(Resampler):
                 "the no-information rate of .632+ needs the class probabilities, which sampling='separate' does not "
                 "learn. Give class_prior, or use kind='632'."
             )
+
+    def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
+        super()._check_problem(problem, groups)
+        if self.sampling == "separate" and groups is not None:
+            check_groups_in_classes(problem.sample, groups)
 
     def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
         redrawn = 0
@@ -203,7 +217,7 @@ class Bootstrap(Resampler):
             exact=False,
             n_refits=refits,
             method=f"{len(run.judgements)} resamples with replacement",
-            interval_method=self._interval_method(kind, run, zero),
+            interval_method=self._interval_method(kind, run, zero, combined),
             details=details,
             no_confusion=no_confusion,
             name=describe(self, kind=kind),
@@ -225,40 +239,53 @@ class Bootstrap(Resampler):
         values = error_mass(confusions).mean() + mixture.slope * (e1 - e1.mean())
         return Combined(values, confusions, has_prior=True), mixture
 
-    def _interval_method(self, kind: str, run: Run, zero: ZeroEstimate) -> IntervalMethod:
+    def _interval_method(self, kind: str, run: Run, zero: ZeroEstimate, combined: Combined) -> IntervalMethod:
+        """Return the intervals, the usual one first, or why there is none."""
+        delta = self._delta_method(kind, run, zero)
+        outcome = (DeltaInterval.name, delta) if isinstance(delta, Reason) else delta
+        no_delta = NoInterval(delta) if isinstance(delta, Reason) else delta
+        if self.sampling == "separate" and self.class_prior is None:
+            return no_delta
+        if not isinstance(self._measure(), Empirical) or (kind == "zero" and delta != NoSpread()):
+            return no_delta
+        return SeveralIntervals.of(*self._count_intervals(run, combined, BOOTSTRAP_SHARE), outcome)
+
+    def _delta_method(self, kind: str, run: Run, zero: ZeroEstimate) -> DeltaInterval | Reason:
         """Return the delta method after bootstrap, or why it does not apply."""
-        n = len(run.problem.sample.codes)
-        counts = np.array([np.bincount(split.train, minlength=n) for split in run.splits])
-        if reason := self._no_delta_method(kind, run, counts):
-            return NoInterval(reason)
-        moves, noise = influence(zero, run.judgements, counts)
+        if reason := self._no_delta_method(kind, run):
+            return reason
+        n, units = len(run.problem.sample.codes), run.problem.units.codes
+        units = np.arange(n) if units is None else units
+        size = np.bincount(units)
+        drawn = np.array([np.bincount(units[split.train], minlength=len(size)) for split in run.splits])
+        counts, rest = np.divmod(drawn, size)
+        n_held_out = [np.bincount(units[split.test], minlength=len(size)) for split in run.splits]
+        if rest.any() or (counts.sum(axis=1) != len(size)).any() or ((counts == 0) * size != n_held_out).any():
+            return OtherResamples()
+        if len(counts) < _LEAST_RESAMPLES:
+            return TooFewResamples(_LEAST_RESAMPLES)
+        moves, noise = influence(zero, run.judgements, counts, units)
         center = zero.value
         if kind == "632":
             at_points = run.work.results[0].contributions
-            moves = 0.632 * moves + 0.368 * (at_points - at_points.mean()) / n
+            apparent = np.bincount(units, weights=at_points - at_points.mean())
+            moves = 0.632 * moves + 0.368 * apparent / n
             center = 0.632 * center + 0.368 * float(at_points.mean())
             noise *= 0.632**2
         if not moves.any():
-            return NoInterval(NoSpread())
+            return NoSpread()
         variance = float(moves @ moves) - noise
         if variance <= 0:
-            return NoInterval(NoiseExceedsSpread())
+            return NoiseExceedsSpread()
         return DeltaInterval(ClassifierTrainedOn(n), center, float(np.sqrt(variance)))
 
-    def _no_delta_method(self, kind: str, run: Run, counts: Ints) -> Reason | None:
-        """Return why the delta method does not apply to these resamples; None if it does."""
+    def _no_delta_method(self, kind: str, run: Run) -> Reason | None:
+        """Return why the delta method does not apply to such an estimate; None if it does."""
         if kind == "632+":
             return PlusWeights()
         if self.sampling != "mixture" or self.class_prior is not None or run.problem.weight_total is not None:
             return UnequalWeights()
-        if run.groups_given:
-            return DependentPoints()
-        if not run.work.is_done:
-            return Unfinished(len(run.work.results), len(run.work.tasks))
-        n_held_out = [len(split.test) for split in run.splits]
-        if (counts.sum(axis=1) != counts.shape[1]).any() or ((counts == 0).sum(axis=1) != n_held_out).any():
-            return OtherResamples()
-        return TooFewResamples(_LEAST_RESAMPLES) if len(counts) < _LEAST_RESAMPLES else None
+        return None if run.work.is_done else Unfinished(len(run.work.results), len(run.work.tasks))
 
 
 class _Judge:

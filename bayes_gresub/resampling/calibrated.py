@@ -22,9 +22,10 @@ from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.bolstered import KernelMeasure
 from bayes_gresub.resampling.interruptible import Work
 from bayes_gresub.resampling.kappa_search import bisection, describe_failed, failed_fits, search
+from bayes_gresub.resampling.kept_together import check_repeated_rows
 from bayes_gresub.resampling.refit import Problem
 from bayes_gresub.resampling.resampler import Resampler, Run
-from bayes_gresub.resampling.splits import Split, holdout_splits
+from bayes_gresub.resampling.splits import Split, held_out_units, holdout_splits, subsample_splits
 
 
 class Calibrated(Resampler):
@@ -67,6 +68,8 @@ class Calibrated(Resampler):
         The search ends here, with a warning.
     stratified : bool, default True
         Whether both parts keep the class proportions (not guaranteed with groups).
+    repeated_rows : "together" or "apart"
+        Whether identical rows stay on one side of a split.
     n_jobs : int, optional
         Processes that refit, as in joblib; their number does not change the result.
     progress : bool, optional
@@ -105,6 +108,7 @@ class Calibrated(Resampler):
         patience: int = 2,
         max_kappa: float = 20.0,
         stratified: bool = True,
+        repeated_rows: str = "together",
         n_jobs: int | None = None,
         progress: bool | None = None,
         random_state: Seed = None,
@@ -117,6 +121,7 @@ class Calibrated(Resampler):
         self.patience = patience
         self.max_kappa = max_kappa
         self.stratified = stratified
+        self.repeated_rows = repeated_rows
         self.n_jobs = n_jobs
         self.progress = progress
         self.random_state = random_state
@@ -138,6 +143,7 @@ class Calibrated(Resampler):
                 "calibration compares overall errors, which sampling='separate' does not give without class "
                 "probabilities. Give class_prior to the measure."
             )
+        check_repeated_rows(self.repeated_rows)
         check_name(self.search, ("steps", "bisection"), "search")
         check_whole(self.repeats, "repeats", 1)
         check_whole(self.patience, "patience", 1)
@@ -154,7 +160,13 @@ class Calibrated(Resampler):
             read_class_prior(self.measure.class_prior, problem.sample.classes)
 
     def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
-        if splits is None:
+        units = problem.units
+        if splits is None and units.codes is not None and units.are_repeated_rows:
+            n_held_out = held_out_units(units.n_units(problem.sample), float(self.test_size), "different rows")
+            splits = subsample_splits(
+                problem.sample, self.repeats, n_held_out, self.stratified, units.codes, problem.seed
+            )
+        elif splits is None:
             splits = holdout_splits(
                 problem.sample, self.repeats, float(self.test_size), self.stratified, groups, problem.seed
             )
@@ -208,6 +220,7 @@ class Calibrated(Resampler):
         }
         self.trace_, self.kappa_ = trace, trace.kappa
         missing = replace(estimate.missing, std_error=no_std_error)
+        details |= run.problem.units.details
         return replace(estimate, computation=computation, missing=missing, details=details)
 
 

@@ -6,20 +6,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtri, ndtri
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.seeds import SPLITS, Seed, child
 from bayes_gresub.data.validation import check_whole
+from bayes_gresub.estimate.count_intervals import CROSS_VALIDATION_SHARE
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import ClassifierTrainedOn, RuleTrainedOnParts
-from bayes_gresub.estimate.intervals import IntervalMethod, NestedInterval, NoInterval
-from bayes_gresub.estimate.reasons import FoldsShareTraining, NoSpread, OnePartition
+from bayes_gresub.estimate.intervals import IntervalMethod, NestedInterval, NoInterval, SeveralIntervals
+from bayes_gresub.estimate.reasons import NoSpread, OnePartition, OtherClassProbabilities, SmoothedHeldOut, Unfinished
 from bayes_gresub.measures import Empirical
+from bayes_gresub.resampling.corrected_t import corrected_t
 from bayes_gresub.resampling.interruptible import Work
-from bayes_gresub.resampling.nested_interval import nested_interval, pair_splits
+from bayes_gresub.resampling.nested_interval import NestedMoments, nested_moments, pair_splits
 from bayes_gresub.resampling.refit import Judgement, Problem
-from bayes_gresub.resampling.resampler import Combined, Resampler, Run, check_same_classes
-from bayes_gresub.resampling.splits import Split, fold_splits
+from bayes_gresub.resampling.resampler import Combined, Resampler, Run, check_same_classes, split_errors
+from bayes_gresub.resampling.splits import Split, dealt_splits, fold_splits
 
 
 class CrossValidation(Resampler):
@@ -39,15 +42,27 @@ class CrossValidation(Resampler):
     Parameters
     ----------
     folds : int, default 10
-    repeats : int, default 1
-        Random partitions. Their spread gives the standard error, which is unknown with one.
+    repeats : int or "auto", default 1
+        Random partitions. Their spread gives the standard error, which is unknown with one. "auto", with
+        interval="nested" only, adds partitions until the standard error of the ends of the 95% interval, over random
+        partitions, is below a tenth of its width with a confidence of 90%. `details` has the number of partitions and
+        that standard error.
     stratified : bool, default True
         Whether folds keep the class proportions, as `cross_val_score` does.
     measure : Measure, optional
         `Empirical()` by default. Its `tol` applies to each split.
     interval : None or "nested"
-        "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits per repeat, which support an
-        interval (Bates, Hastie & Tibshirani); its width is stable with ten repeats or more.
+        The usual interval. None: Wilson's about the estimate, with 0.7 times as many points as there are (see
+        `estimate.count_intervals`). "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits
+        per repeat (Bates, Hastie & Tibshirani); if no loss differs from the others, Wilson's takes its place. Others
+        by name: `estimate.interval(method=...)` with "wilson", "beta" or "corrected-t".
+    max_repeats : int, default 50
+        Where repeats="auto" ends.
+    max_seconds : float, optional
+        Where repeats="auto" ends too; numbers then depend on the speed of the machine.
+    repeated_rows : "together" or "apart"
+        Whether rows that are identical in all features stay in one fold, so that none is judged by a classifier that
+        has seen it.
     sampling : "mixture" or "separate"
         Whether class frequencies are random or were fixed by design; with "separate" folds are drawn within classes
         and an overall error needs `class_prior`.
@@ -73,11 +88,14 @@ class CrossValidation(Resampler):
     def __init__(
         self,
         folds: int = 10,
-        repeats: int = 1,
+        repeats: int | str = 1,
         *,
         stratified: bool = True,
         measure: Any = None,
         interval: str | None = None,
+        max_repeats: int = 50,
+        max_seconds: float | None = None,
+        repeated_rows: str = "together",
         sampling: str = "mixture",
         class_prior: Any = None,
         n_jobs: int | None = None,
@@ -89,6 +107,9 @@ class CrossValidation(Resampler):
         self.stratified = stratified
         self.measure = measure
         self.interval = interval
+        self.max_repeats = max_repeats
+        self.max_seconds = max_seconds
+        self.repeated_rows = repeated_rows
         self.sampling = sampling
         self.class_prior = class_prior
         self.n_jobs = n_jobs
@@ -103,7 +124,7 @@ class CrossValidation(Resampler):
                 "indices=splitter.split(X, y))."
             )
         check_whole(self.folds, "folds", 2)
-        check_whole(self.repeats, "repeats", 1)
+        self._check_repeats()
         if not isinstance(self.stratified, bool | np.bool_):
             raise ValueError(f"stratified must be True or False; got {self.stratified!r}.")
         if self.sampling == "separate" and not self.stratified:
@@ -122,6 +143,22 @@ class CrossValidation(Resampler):
                 "'separate' or class_prior. Use interval=None with the others."
             )
 
+    def _check_repeats(self) -> None:
+        check_whole(self.max_repeats, "max_repeats", _LEAST_REPEATS)
+        if self.max_seconds is not None and not (
+            isinstance(self.max_seconds, int | float | np.number) and self.max_seconds > 0
+        ):
+            raise ValueError(f"max_seconds must be a positive number or None; got {self.max_seconds!r}.")
+        if self.repeats != "auto":
+            if isinstance(self.repeats, str):
+                raise ValueError(f"repeats must be a whole number of at least 1, or 'auto'; got {self.repeats!r}.")
+            check_whole(self.repeats, "repeats", 1)
+        elif self.interval != "nested":
+            raise ValueError(
+                f"repeats='auto' repeats until the ends of the nested interval settle; got interval={self.interval!r}. "
+                "Use interval='nested', or a number of repeats."
+            )
+
     def _check_problem(self, problem: Problem, groups: Ints | None) -> None:
         super()._check_problem(problem, groups)
         if self.interval is None:
@@ -138,26 +175,59 @@ class CrossValidation(Resampler):
             )
 
     def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
+        judge = replace(problem, classifier=None).judge
+        if self.repeats == "auto":
+            if splits is not None:
+                raise ValueError(_OWN_SPLITS)
+            # The splits of a partition come with their pairs, so that partitions can be added.
+            tasks = [task for repeat in range(_LEAST_REPEATS) for task in self._partition_and_pairs(problem, repeat)]
+            return Run(
+                problem,
+                Work(judge, tasks, "cross-validation"),
+                last=self.folds,
+                n_partitions=_LEAST_REPEATS,
+                period=len(tasks) // _LEAST_REPEATS,
+            )
         if splits is not None:
             if self.interval is not None:
-                raise ValueError("interval='nested' draws its own splits; got indices. Use one of the two.")
+                raise ValueError(_OWN_SPLITS)
             partitions = [splits]
         else:
-            partitions = [
-                fold_splits(problem.sample, self.folds, self.stratified, groups, child(problem.seed, SPLITS, repeat))
-                for repeat in range(self.repeats)
-            ]
+            partitions = [self._partition(problem, repeat) for repeat in range(int(self.repeats))]
         splits = [split for partition in partitions for split in partition]
         pairs = [] if self.interval is None else [pair for partition in partitions for pair in pair_splits(partition)]
-        work = Work(replace(problem, classifier=None).judge, [*splits, *pairs], "cross-validation")
+        work = Work(judge, [*splits, *pairs], "cross-validation")
         return Run(problem, work, last=len(splits), n_partitions=len(partitions))
+
+    def _partition(self, problem: Problem, repeat: int) -> list[Split]:
+        seed, units = child(problem.seed, SPLITS, repeat), problem.units
+        if units.codes is not None and units.are_repeated_rows:
+            return dealt_splits(problem.sample, self.folds, self.stratified, units.codes, seed)
+        return fold_splits(problem.sample, self.folds, self.stratified, units.codes, seed)
+
+    def _partition_and_pairs(self, problem: Problem, repeat: int) -> list[Split]:
+        partition = self._partition(problem, repeat)
+        return [*partition, *pair_splits(partition)]
+
+    def _extend(self, run: Run) -> bool:
+        """Add a partition if an end of the nested interval is still noise."""
+        if run.period is None:
+            return False
+        repeats = len(run.work.tasks) // run.period
+        late = self.max_seconds is not None and run.work.seconds >= self.max_seconds
+        if late or repeats >= self.max_repeats or _are_settled(self._moments(run)):
+            return False
+        run.work.tasks = [*run.work.tasks, *self._partition_and_pairs(run.problem, repeats)]
+        return True
 
     def _conclude(self, run: Run) -> ErrorEstimate:
         judgements, splits = run.judgements, run.splits
         sample = run.problem.sample
         complete = len(judgements) == len(splits)
-        combined = mean_over_splits(judgements, sample.weights, run.n_partitions if complete else 1)
+        n_partitions = run.n_partitions if run.period is None else len(splits) // self.folds
+        combined = mean_over_splits(judgements, sample.weights, n_partitions if complete else 1)
         sizes = np.array([len(split.train) for split in splits])
+        interval_method, details = self._interval_method(run, combined)
         return self._estimate(
             run,
             combined,
@@ -166,20 +236,71 @@ class CrossValidation(Resampler):
             exact=False,
             n_refits=len(run.work.results),
             method=f"mean over {len(judgements)} splits",
-            interval_method=NoInterval(FoldsShareTraining()) if self.interval is None else self._interval_method(run),
-            no_std_error=None if run.n_partitions > 1 else OnePartition(),
+            interval_method=interval_method,
+            no_std_error=None if n_partitions > 1 else OnePartition(),
+            details=details,
         )
 
-    def _interval_method(self, run: Run) -> IntervalMethod:
+    def _moments(self, run: Run) -> NestedMoments:
+        n = run.problem.units.effective_number(run.problem.sample.weights)
+        return nested_moments(run.judgements, run.others, self.folds, n)
+
+    def _interval_method(self, run: Run, combined: Combined) -> tuple[IntervalMethod, dict[str, float]]:
+        """Return the intervals, the usual one first, and how far the ends of the nested one vary."""
+        if not isinstance(self._measure(), Empirical):
+            return NoInterval(SmoothedHeldOut()), {}
+        if self.sampling == "separate" and self.class_prior is None:
+            return NoInterval(OtherClassProbabilities()), {}
         if not run.work.is_done:
-            return NoInterval(FoldsShareTraining())
-        n = len(run.problem.sample.codes)
-        pairs = list(run.work.results[len(run.splits) :])
-        center, std_error = nested_interval(run.judgements, pairs, self.folds, n)
-        return NestedInterval(ClassifierTrainedOn(n), center, std_error) if std_error > 0 else NoInterval(NoSpread())
+            return NoInterval(Unfinished(len(run.work.results), len(run.work.tasks))), {}
+        counted = self._count_intervals(run, combined, CROSS_VALIDATION_SHARE)
+        target = ClassifierTrainedOn(len(run.problem.sample.codes))
+        others = []
+        if self.class_prior is None:
+            others.append(corrected_t(split_errors(run), run.splits, float(combined.values.mean()), target))
+        if self.interval is None:
+            return SeveralIntervals.of(*counted, *others), {}
+        moments = self._moments(run)
+        center, std_error = moments.center_and_std_error
+        if std_error == 0:
+            return SeveralIntervals.of(*counted, ("nested-cv", NoSpread()), *others), {}
+        nested = NestedInterval(target, center, std_error)
+        return SeveralIntervals.of(nested, *counted, *others), _noise_of_ends(moments)
 
 
-def mean_over_splits(judgements: list[Judgement], weights: Floats, n_repeats: int = 1) -> Combined:
+_LEAST_REPEATS = 6
+"""Partitions before their spread is used: with 4 it stopped on sonar at ends that were still noise."""
+
+_LEVEL = 0.95
+"""Of the interval whose ends must settle."""
+
+_MOST_NOISE = 0.1
+"""Largest standard error of an end, divided by the width."""
+
+_OWN_SPLITS = "interval='nested' draws its own splits; got indices. Use one of the two."
+
+
+def _are_settled(moments: NestedMoments) -> bool:
+    """Return whether the standard error of the ends is below a tenth of the width, with a confidence of 90%.
+
+    A standard error from R partitions is itself noisy, and the first that is small by chance would end the search; so
+    its upper limit for normal numbers is used, which is the root of (R - 1)/q times as large, q the lower tenth of the
+    chi-squared law.
+    """
+    dof = moments.n_partitions - 1
+    limit = moments.end_noise(_LEVEL) * float(np.sqrt(dof / chdtri(dof, 0.9)))
+    return limit <= _MOST_NOISE * 2 * float(ndtri((1 + _LEVEL) / 2)) * moments.center_and_std_error[1]
+
+
+def _noise_of_ends(moments: NestedMoments) -> dict[str, float]:
+    if moments.n_partitions == 1:
+        return {}
+    return {"repeats": float(moments.n_partitions), "interval_end_std_error": moments.end_noise(_LEVEL)}
+
+
+def mean_over_splits(
+    judgements: list[Judgement], weights: Floats, n_repeats: int = 1, by_point: bool = False
+) -> Combined:
     r"""Return the mean over splits of the mass that each puts on the set of errors.
 
     .. math:: \hat\varepsilon = \frac1R \sum_i \nu_i(\{\psi_i(x) \ne y\})
@@ -197,9 +318,12 @@ def mean_over_splits(judgements: list[Judgement], weights: Floats, n_repeats: in
     weights : ndarray of shape (n,)
     n_repeats : int
         Partitions, which become the replicates; with 1 the replicates are those of the measure's sampling.
+    by_point : bool
+        Whether a split counts by the sum of the weights of its points, instead of their mean.
     """
     check_same_classes(judgements)
-    shares = [weights[judgement.points] / len(judgement.points) for judgement in judgements]
+    counts = [1 if by_point else len(judgement.points) for judgement in judgements]
+    shares = [weights[judgement.points] / count for judgement, count in zip(judgements, counts, strict=True)]
     total = sum(float(share.sum()) for share in shares)
     shares = [share / total for share in shares]
     contributions, point_weights = np.zeros(len(weights)), np.zeros(len(weights))

@@ -26,12 +26,13 @@ from bayes_gresub.regions.training import check_rule
 from bayes_gresub.resampling.counted import counted_estimate
 from bayes_gresub.resampling.cross_validation import mean_over_splits
 from bayes_gresub.resampling.interruptible import Work
+from bayes_gresub.resampling.kept_together import read_units
 from bayes_gresub.resampling.refit import Problem
 from bayes_gresub.resampling.resampler import Resampler, Run
 from bayes_gresub.resampling.shortcuts.left_out import check_no_ensemble, has_shortcut, leave_out_rows
 from bayes_gresub.resampling.shortcuts.refusals import NoShortcutError, WeightsWithoutShortcut
 from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
-from bayes_gresub.resampling.splits import Split, left_out_splits, read_groups
+from bayes_gresub.resampling.splits import Split, left_out_splits
 
 
 class LeaveOneOut(Resampler):
@@ -41,6 +42,7 @@ class LeaveOneOut(Resampler):
 
     A smoothed measure learns its widths and posteriors on the other points, since one point defines none; bolstering a
     point held out adds upward bias. With groups, one group is left out at a time, and all groups count the same.
+    Identical rows are left out together, and each of them counts.
 
     With `shortcut=True` the labels of the points left out come from a formula, not from n refits: exactly for k nearest
     neighbours, nearest centroids, Gaussian naive Bayes, linear and quadratic discriminants without shrinkage,
@@ -57,7 +59,7 @@ class LeaveOneOut(Resampler):
         `Empirical()` by default.
     shortcut : bool, default False
         Use a formula instead of refits; only with `Empirical()`, without `indices` and `sample_weight`.
-    sampling, class_prior, n_jobs, progress, random_state
+    repeated_rows, sampling, class_prior, n_jobs, progress, random_state
         As in `CrossValidation`.
 
     Examples
@@ -77,6 +79,7 @@ class LeaveOneOut(Resampler):
         *,
         measure: Any = None,
         shortcut: bool = False,
+        repeated_rows: str = "together",
         sampling: str = "mixture",
         class_prior: Any = None,
         n_jobs: int | None = None,
@@ -85,6 +88,7 @@ class LeaveOneOut(Resampler):
     ) -> None:
         self.measure = measure
         self.shortcut = shortcut
+        self.repeated_rows = repeated_rows
         self.sampling = sampling
         self.class_prior = class_prior
         self.n_jobs = n_jobs
@@ -125,8 +129,8 @@ class LeaveOneOut(Resampler):
         sample = read_sample(X, y)
         if self.class_prior is not None:
             read_class_prior(self.class_prior, sample.classes)
-        codes = None if groups is None else read_groups(groups, sample)
-        block = np.arange(len(sample.codes)) if codes is None else codes
+        units = read_units(sample, groups, self.repeated_rows)
+        block = np.arange(len(sample.codes)) if units.codes is None else units.codes
         rows = TrainingRows(sample.features, sample.codes, sample.classes, block)
         seed = seed_sequence(self.random_state if random_state is None else random_state)
         # A rule that happens to be fitted may have been trained on other points.
@@ -137,7 +141,7 @@ class LeaveOneOut(Resampler):
         return counted_estimate(
             left_out.codes,
             sample,
-            1 / sizes[block],
+            sample.weights if units.are_repeated_rows else 1 / sizes[block],
             estimand=RuleTrainedOnParts(n - int(sizes.max()), n - int(sizes.min()), n),
             computation=Computation(
                 described=Description(type(self), self.get_params(deep=False)),
@@ -152,6 +156,7 @@ class LeaveOneOut(Resampler):
             no_interval=FitsShareNearlyAll(),
             sampling=self.sampling,
             class_prior=self.class_prior,
+            details=units.details,
         )
 
     def _check_shortcut(self, rule: Any, has_weights: bool, has_indices: bool) -> None:
@@ -190,7 +195,7 @@ class LeaveOneOut(Resampler):
         sizes = np.array([len(split.train) for split in run.splits])
         return self._estimate(
             run,
-            mean_over_splits(judgements, sample.weights),
+            mean_over_splits(judgements, sample.weights, by_point=run.problem.units.are_repeated_rows),
             judgements,
             estimand=RuleTrainedOnParts(int(sizes.min()), int(sizes.max()), len(sample.codes)),
             exact=True,

@@ -18,6 +18,7 @@ from bayes_gresub.laws.confusion import Confusion
 from bayes_gresub.measures import Empirical
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.training import trained
+from bayes_gresub.resampling.kept_together import EACH_POINT, Units
 from bayes_gresub.resampling.splits import Split
 
 
@@ -50,6 +51,8 @@ class Problem:
     seed : SeedSequence
     classifier : fitted classifier, optional
         The rule trained on the whole sample, if the caller has it.
+    units : Units
+        What stays on one side of a split.
     """
 
     rule: Any
@@ -58,6 +61,7 @@ class Problem:
     measure: Measure
     seed: np.random.SeedSequence
     classifier: Any = None
+    units: Units = EACH_POINT
 
     def judge(self, number: int, split: Split) -> Judgement:
         """Train the rule on one part of a split and judge it at the other."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -19,8 +19,9 @@ from bayes_gresub.data.sample import Sample, read_class_prior, read_sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.data.validation import check_settings
 from bayes_gresub.estimate.computation import Computation
+from bayes_gresub.estimate.count_intervals import BetaInterval, WilsonInterval
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
-from bayes_gresub.estimate.estimands import Estimand
+from bayes_gresub.estimate.estimands import ClassifierTrainedOn, Estimand
 from bayes_gresub.estimate.intervals import IntervalMethod, NoInterval
 from bayes_gresub.estimate.reasons import ClassProbabilitiesUnknown, Missing, Reason, Unfinished
 from bayes_gresub.kernels import Kernel
@@ -30,8 +31,9 @@ from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.region import check_predict
 from bayes_gresub.regions.training import check_rule, read_for_rule, weight_argument
 from bayes_gresub.resampling.interruptible import Interrupted, Work
+from bayes_gresub.resampling.kept_together import check_repeated_rows, read_units
 from bayes_gresub.resampling.refit import Judgement, Problem
-from bayes_gresub.resampling.splits import Split, as_given, given_splits, read_groups
+from bayes_gresub.resampling.splits import Split, as_given, given_splits
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,8 @@ class Run:
         Partitions that the splits come from.
     n_redrawn : int
         Resamples that were redrawn.
-    groups_given : bool
+    period : int or None
+        Tasks per partition, if each partition's splits, `last` of them, are followed by other tasks.
     """
 
     problem: Problem
@@ -68,17 +71,29 @@ class Run:
     last: int | None = None
     n_partitions: int = 1
     n_redrawn: int = 0
-    groups_given: bool = False
+    period: int | None = None
 
     @property
     def splits(self) -> list[Split]:
         """Return the splits."""
-        return list(self.work.tasks[self.first : self.last])
+        return self._of_splits(self.work.tasks)
 
     @property
     def judgements(self) -> list[Any]:
         """Return the results of the splits done so far."""
-        return list(self.work.results[self.first : self.last])
+        return self._of_splits(self.work.results)
+
+    @property
+    def others(self) -> list[Any]:
+        """Return the results of the tasks after the splits of each partition."""
+        if self.period is None or self.last is None:
+            return [] if self.last is None else list(self.work.results[self.last :])
+        return [part for number, part in enumerate(self.work.results) if number % self.period >= self.last]
+
+    def _of_splits(self, parts: Sequence[Any]) -> list[Any]:
+        if self.period is None or self.last is None:
+            return list(parts[self.first : self.last])
+        return [part for number, part in enumerate(parts) if number % self.period < self.last]
 
 
 class Resampler(BaseEstimator, ABC):
@@ -94,6 +109,7 @@ class Resampler(BaseEstimator, ABC):
     n_jobs: int | None
     progress: bool | None
     random_state: Seed
+    repeated_rows: str = "together"
 
     def error(
         self,
@@ -119,7 +135,8 @@ class Resampler(BaseEstimator, ABC):
         sample_weight : array-like of shape (n,), optional
             Used for the rows trained on (the fit of the rule's last step must take it) and for those held out.
         groups : array-like of shape (n,), optional
-            Points of one group are never on both sides of a split.
+            Points of one group are never on both sides of a split. Groups that share an identical row are joined,
+            unless repeated_rows="apart".
         indices : iterable, optional
             Explicit splits instead of random ones, such as `indices_` of an earlier call: pairs (train, test) of row
             numbers, or rows to train on alone; all others are then held out.
@@ -144,11 +161,12 @@ class Resampler(BaseEstimator, ABC):
             weight_argument(rule)
             total = float(np.sum(np.asarray(sample_weight, dtype=float)))
         seed = seed_sequence(self.random_state if random_state is None else random_state)
-        group_codes = None if groups is None else read_groups(groups, sample)
-        problem = Problem(rule, sample, total, measure, seed, classifier)
-        self._check_problem(problem, group_codes)
-        splits = None if indices is None else given_splits(indices, sample, group_codes)
-        run = replace(self._plan(problem, group_codes, splits), groups_given=groups is not None)
+        units = read_units(sample, groups, self.repeated_rows)
+        problem = Problem(rule, sample, total, measure, seed, classifier, units)
+        self._check_problem(problem, units.groups)
+        # Splits that the user names keep the groups of the user's together, and identical rows where they are.
+        splits = None if indices is None else given_splits(indices, sample, units.groups)
+        run = self._plan(problem, units.codes, splits)
         if measure.least_per_class > 1:
             check_parts(run.splits, sample, measure.least_per_class)
         run.work.seconds = perf_counter() - started
@@ -181,11 +199,7 @@ class Resampler(BaseEstimator, ABC):
     @property
     def split_errors_(self) -> Floats:
         """Return the weighted error of each split that is done."""
-        run = self._last_run()
-        weights = run.problem.sample.weights
-        return np.array(
-            [np.average(judgement.contributions, weights=weights[judgement.points]) for judgement in run.judgements]
-        )
+        return split_errors(self._last_run())
 
     @abstractmethod
     def _plan(self, problem: Problem, groups: Ints | None, splits: list[Split] | None) -> Run:
@@ -194,6 +208,10 @@ class Resampler(BaseEstimator, ABC):
     @abstractmethod
     def _conclude(self, run: Run) -> ErrorEstimate:
         """Return the estimate from the work done."""
+
+    def _extend(self, run: Run) -> bool:
+        """Add tasks if those done do not suffice, and return whether there are more."""
+        return False
 
     _least_splits = 1
     """Splits that must be done before there is an estimate."""
@@ -210,6 +228,8 @@ class Resampler(BaseEstimator, ABC):
     def _finish(self, run: Run) -> ErrorEstimate:
         try:
             run.work.run(self.n_jobs, self.progress)
+            while self._extend(run):
+                run.work.run(self.n_jobs, self.progress)
             return self._conclude(run)
         except KeyboardInterrupt as stop:
             done, total = len(run.work.results), len(run.work.tasks)
@@ -244,12 +264,8 @@ class Resampler(BaseEstimator, ABC):
     ) -> ErrorEstimate:
         """Return the combined splits as an estimate, under the class prior if there is one."""
         classes, sample = judgements[0].classes, run.problem.sample
-        values, confusions = combined.values, combined.confusions
+        values, confusions = self._under_prior(run, combined)
         has_prior = self.class_prior is not None
-        if has_prior:
-            confusions = replicates_with_prior(confusions, self._prior_over(run, len(classes)))
-            # Values already under the prior keep their own spread.
-            values = values if combined.has_prior else error_mass(confusions)
         if len(run.work.results) < len(run.work.tasks):
             no_std_error = Unfinished(len(run.work.results), len(run.work.tasks))
             interval_method, exact = NoInterval(no_std_error), False
@@ -280,8 +296,33 @@ class Resampler(BaseEstimator, ABC):
                 std_error=no_std_error,
                 confusion=no_confusion,
             ),
-            details=details or {},
+            details=(details or {}) | run.problem.units.details,
         )
+
+    def _under_prior(self, run: Run, combined: Combined) -> tuple[Floats, Floats]:
+        """Return values and confusions under the class prior if there is one."""
+        if self.class_prior is None:
+            return combined.values, combined.confusions
+        prior = self._prior_over(run, combined.confusions.shape[-1])
+        confusions = replicates_with_prior(combined.confusions, prior)
+        # Values already under the prior keep their own spread.
+        return combined.values if combined.has_prior else error_mass(confusions), confusions
+
+    def _count_intervals(self, run: Run, combined: Combined, share: float) -> tuple[IntervalMethod, ...]:
+        """Return the intervals about the estimate with this share of the effective number of units.
+
+        With a class prior p, a point of class y has the weight p_y / n_y, whose squares add up to the variance of the
+        estimate if all classes have the same error.
+        """
+        sample = run.problem.sample
+        weights = sample.weights
+        if self.class_prior is not None:
+            mass = np.bincount(sample.codes, weights=weights, minlength=len(sample.classes))
+            weights = weights * (read_class_prior(self.class_prior, sample.classes) / mass)[sample.codes]
+        value = float(self._under_prior(run, combined)[0].mean())
+        points = share * run.problem.units.effective_number(weights)
+        target = ClassifierTrainedOn(len(sample.codes))
+        return WilsonInterval(target, value, points), BetaInterval(target, value, points)
 
     def _prior_over(self, run: Run, n_classes: int) -> Floats:
         """Return the class prior, 0 for classes that only the classifiers have."""
@@ -297,6 +338,7 @@ class Resampler(BaseEstimator, ABC):
         check_settings(
             sampling=self.sampling, n_jobs=self.n_jobs, random_state=self.random_state, progress=self.progress
         )
+        check_repeated_rows(self.repeated_rows)
         measure = self._measure()
         if isinstance(measure, type) or not isinstance(measure, Measure) or not measure.is_centred:
             raise TypeError(
@@ -315,6 +357,14 @@ class Resampler(BaseEstimator, ABC):
         if not hasattr(self, "_run"):
             raise NotFittedError(f"this {type(self).__name__} has not been used; call error(rule, X, y) first.")
         return self._run
+
+
+def split_errors(run: Run) -> Floats:
+    """Return the weighted error of each split that is done."""
+    weights = run.problem.sample.weights
+    return np.array(
+        [np.average(judgement.contributions, weights=weights[judgement.points]) for judgement in run.judgements]
+    )
 
 
 def check_parts(splits: list[Split], sample: Sample, least: int) -> None:

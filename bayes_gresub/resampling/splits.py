@@ -89,6 +89,35 @@ def fold_splits(
     return [Split(train, test) for train, test in parts]
 
 
+def dealt_splits(
+    sample: Sample, folds: int, stratified: bool, units: Ints, seed: np.random.SeedSequence
+) -> list[Split]:
+    """Return the splits of one random partition into folds that keeps units whole, such as identical rows.
+
+    Units are put in random order, the largest first, and dealt to the folds in turn, class after class if folds are
+    stratified; a unit belongs to the class of most of its points. So the folds hold the same number of units of each
+    class but for one, and the points of a class in two folds differ by at most its largest unit.
+    """
+    class_of, sizes = _unit_classes(sample, units), np.bincount(units)
+    counts = np.bincount(class_of, minlength=len(sample.classes))
+    if folds > len(sizes):
+        raise ValueError(
+            f"folds must be at most the number of different rows, since identical rows stay together; got "
+            f"folds={folds} with {len(sizes)}. Lower folds, or use repeated_rows='apart'."
+        )
+    if stratified and folds > counts.max():
+        raise ValueError(
+            "folds must be at most the number of different rows in the largest class if they are stratified; got "
+            f"folds={folds} with {counts.max()}. Lower folds, or use stratified=False or repeated_rows='apart'."
+        )
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((rng.random(len(sizes)), -sizes, class_of if stratified else np.zeros(len(sizes))))
+    fold_of_unit = np.empty(len(sizes), dtype=np.intp)
+    fold_of_unit[order] = rng.permutation(folds)[np.arange(len(sizes)) % folds]
+    fold_of = fold_of_unit[units]
+    return [Split(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(folds)]
+
+
 def left_out_splits(sample: Sample, groups: Ints | None) -> list[Split]:
     """Return the splits that each hold out one point or one group, by scikit-learn's splitters."""
     splitter = LeaveOneOut() if groups is None else LeaveOneGroupOut()
@@ -176,6 +205,68 @@ def holdout_splits(
     return [Split(train, test) for train, test in splitter.split(np.zeros(len(sample.codes)), sample.codes, groups)]
 
 
+def held_out_units(n_units: int, test_size: float, name: str) -> int:
+    """Return how many of some units a share is, rounded up, at least one and not all."""
+    n_held_out = int(np.ceil(test_size * n_units))
+    if n_held_out >= n_units:
+        raise ValueError(
+            f"test_size must leave at least one of {n_units} {name} to train on; got test_size={test_size:g}, which "
+            f"holds out {n_held_out}."
+        )
+    return n_held_out
+
+
+def subsample_splits(
+    sample: Sample, count: int, n_held_out: int, stratified: bool, units: Ints, seed: np.random.SeedSequence
+) -> list[Split]:
+    """Return random splits that hold out so many units.
+
+    Units are put in random order, class after class if splits are stratified, and every k-th is held out from a random
+    start, so each unit has the same chance and each class its share but for one unit.
+
+    Parameters
+    ----------
+    sample : Sample
+    count : int
+        Number of splits.
+    n_held_out : int
+    stratified : bool
+    units : ndarray of shape (n,)
+        The unit of each point, from 0; points with a negative number are in no part of any split.
+    seed : SeedSequence
+    """
+    used = np.flatnonzero(units >= 0)
+    names, codes = np.unique(units[used], return_inverse=True)
+    class_of = _unit_classes(sample.part(used), codes) if stratified else np.zeros(len(names), dtype=np.intp)
+    splits = []
+    for number in range(count):
+        rng = np.random.default_rng(child(seed, SPLITS, number))
+        order = np.lexsort((rng.random(len(names)), class_of))
+        places = np.floor((np.arange(n_held_out) + rng.random()) * len(names) / n_held_out).astype(np.intp)
+        is_out = np.zeros(len(names), dtype=bool)
+        is_out[order[places]] = True
+        splits.append(Split(used[~is_out[codes]], used[is_out[codes]]))
+    return splits
+
+
+def halves(sample: Sample, stratified: bool, units: Ints, seed: np.random.SeedSequence) -> tuple[Ints, Ints]:
+    """Return two random halves of the units as arrays like `units`, -1 for points of the other half.
+
+    Both halves have the same number of units, so an odd one is in neither.
+    """
+    n_units = int(units.max()) + 1
+    class_of = _unit_classes(sample, units) if stratified else np.zeros(n_units, dtype=np.intp)
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((rng.random(n_units), class_of))
+    half_of = np.full(n_units, -1)
+    even = n_units - n_units % 2
+    # Of two neighbours in this order, which mostly are of one class, either may come first.
+    swapped = rng.random(even // 2) < 0.5
+    half_of[order[:even:2]], half_of[order[1:even:2]] = swapped, ~swapped
+    first, second = (np.where(half_of[units] == half, units, -1) for half in (0, 1))
+    return first, second
+
+
 def given_splits(indices: Iterable[Any], sample: Sample, groups: Ints | None) -> list[Split]:
     """Return the splits that the user names: pairs (train, test), or training rows alone; all others are held out."""
     if isinstance(indices, str) or not isinstance(indices, Iterable):
@@ -223,14 +314,24 @@ def _strata(sample: Sample, groups: Ints | None, within_class: bool) -> list[Int
         return [np.arange(len(sample.codes) if groups is None else groups.max() + 1)]
     class_of = sample.codes
     if groups is not None:
-        members = _members(groups)
-        if any(np.ptp(sample.codes[rows]) for rows in members):
-            raise ValueError(
-                "sampling='separate' draws within classes, so each group must lie in one class; got a group with "
-                "points of several. Leave groups out, or use sampling='mixture'."
-            )
-        class_of = sample.codes[[rows[0] for rows in members]]
+        class_of = _unit_classes(sample, groups)
     return [np.flatnonzero(class_of == code) for code in range(len(sample.classes))]
+
+
+def check_groups_in_classes(sample: Sample, groups: Ints) -> None:
+    """Raise if a group has points of several classes."""
+    if any(np.ptp(sample.codes[rows]) for rows in _members(groups)):
+        raise ValueError(
+            "sampling='separate' draws within classes, so each group must lie in one class; got a group with "
+            "points of several. Leave groups out, or use sampling='mixture'."
+        )
+
+
+def _unit_classes(sample: Sample, units: Ints) -> Ints:
+    """Return the class that most points of each unit belong to, the first of those with equally many."""
+    n_classes, n_units = len(sample.classes), int(units.max()) + 1
+    counts = np.bincount(units * n_classes + sample.codes, minlength=n_units * n_classes)
+    return np.asarray(counts.reshape(n_units, n_classes).argmax(axis=1), dtype=np.intp)
 
 
 def _read_entry(entry: Any, number: int, n: int) -> tuple[Ints, Ints]:

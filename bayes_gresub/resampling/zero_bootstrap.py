@@ -87,16 +87,20 @@ def _confusions(judgements: list[Judgement], left_out: Floats, per_time: Floats)
     return np.asarray(center + len(judgements) * (np.array(sums) - np.array(expected)))
 
 
-def influence(zero: ZeroEstimate, judgements: list[Judgement], counts: Ints) -> tuple[Floats, float]:
-    r"""Return how much each point moves the zero bootstrap, and the Monte-Carlo part of the sum of their squares.
+def influence(
+    zero: ZeroEstimate, judgements: list[Judgement], counts: Ints, units: Ints | None = None
+) -> tuple[Floats, float]:
+    r"""Return how much each unit moves the zero bootstrap, and the Monte-Carlo part of the sum of their squares.
 
-    The derivative of the zero bootstrap with respect to the weight of point i, divided by n (Efron & Tibshirani 1997):
+    Units are what is drawn: points, groups, or sets of identical rows. The derivative of the zero bootstrap with
+    respect to the weight of unit i, divided by their number m, is (Efron & Tibshirani 1997, who have equal weights w)
 
-    .. math:: D_i = \left(2 + \frac{1}{n-1}\right) \frac{\hat E_i - \hat\varepsilon_0}{n}
-              + \frac{\sum_b (N_{ib} - \bar N_i)\, q_b}{\sum_b I_{ib}}, \qquad q_b = \frac1n \sum_i I_{ib} Q_{ib}
+    .. math:: D_i = w_i (\hat E_i - \hat\varepsilon_0) + \frac{m w_i \hat E_i - \hat\varepsilon_0}{m - 1}
+              + \frac{\sum_b (N_{ib} - \bar N_i)\, q_b}{\sum_b I_{ib}}, \qquad q_b = \sum_i w_i I_{ib} Q_{ib}
 
-    where N_ib is how often point i is in resample b. The second term is a covariance over B resamples, so it has noise
-    that does not vanish with n; the expected sum of its squares is returned too, to be subtracted:
+    where N_ib is how often unit i is in resample b, and w_i is the share of the points that are in it. With single
+    points the first two terms are (2 + 1/(n-1)) (E_i - epsilon_0)/n. The last term is a covariance over B resamples, so
+    it has noise that does not vanish with n; the expected sum of its squares is returned too, to be subtracted:
 
     .. math:: \sum_i \frac{\sum_b (N_{ib} - \bar N_i)^2 (q_b - \bar q)^2}{(\sum_b I_{ib})^2}
 
@@ -105,20 +109,27 @@ def influence(zero: ZeroEstimate, judgements: list[Judgement], counts: Ints) -> 
     zero : ZeroEstimate
         Of points of equal weight.
     judgements : list of Judgement
-    counts : ndarray of shape (B, n)
-        How often each resample holds each point.
+    counts : ndarray of shape (B, m)
+        How often each resample holds each unit.
+    units : ndarray of shape (n,), optional
+        The unit of each point, from 0; by default each point is one.
 
     References
     ----------
     Efron & Tibshirani, Improvements on cross-validation: the .632+ bootstrap method, JASA 92 (1997).
     Wager, Hastie & Efron, Confidence intervals for random forests, JMLR 15 (2014), for the noise.
     """
-    n = counts.shape[1]
+    n, m = len(zero.contributions), counts.shape[1]
     left_out = (counts == 0).sum(axis=0)
     losses = np.array([judgement.contributions.sum() for judgement in judgements]) / n
     counts_centred = counts - counts.mean(axis=0)
     losses = losses - losses.mean()
-    covariance = np.divide(counts_centred.T @ losses, left_out, out=np.zeros(n), where=left_out > 0)
-    deviation = np.where(left_out > 0, zero.contributions - zero.value, 0.0)
-    noise = np.divide((counts_centred**2).T @ losses**2, left_out**2, out=np.zeros(n), where=left_out > 0)
-    return (2 + 1 / (n - 1)) * deviation / n + covariance, float(noise.sum())
+    covariance = np.divide(counts_centred.T @ losses, left_out, out=np.zeros(m), where=left_out > 0)
+    noise = np.divide((counts_centred**2).T @ losses**2, left_out**2, out=np.zeros(m), where=left_out > 0)
+    units = np.arange(n) if units is None else units
+    mass = np.bincount(units, weights=zero.contributions) / n
+    share = np.bincount(units) / n
+    # A unit that was never left out has no mean of its own, and is taken to have that of all.
+    mass = np.where(left_out > 0, mass, share * zero.value)
+    own = mass - share * zero.value + (m * mass - zero.value) / (m - 1)
+    return own + covariance, float(noise.sum())

@@ -54,8 +54,40 @@ def test_the_majority_class_is_a_row(quick):
 
 
 def test_rows_without_an_interval_point_to_the_reason(quick):
-    letter = re.search(r"none \((.)\)", rows(quick)["cv"])[1]
-    assert f"({letter}) no interval: folds share training points" in quick.stdout
+    letter = re.search(r"none \((.)\)", rows(quick)["resub"])[1]
+    assert f"({letter}) no interval: errors are counted about the training points" in quick.stdout
+
+
+def test_cross_validation_has_an_interval(quick):
+    assert re.search(r"0\.\d{3} to 0\.\d{3}", rows(quick)["cv"])
+
+
+def test_groups_are_kept_together_and_are_no_feature(run, tmp_path):
+    """Copies with a little noise, so that only their group shows it: 3NN finds the labels of copies."""
+    rng = np.random.default_rng(0)
+    lines = ["a,b,batch,kind"]
+    for batch in range(30):
+        a, b = rng.normal(size=2)
+        lines += [f"{a + 1e-3 * copy:.6f},{b:.6f},{batch},{'xy'[batch % 2]}" for copy in range(4)]
+    (tmp_path / "batches.csv").write_text("\n".join(lines))
+    given = [str(tmp_path / "batches.csv"), "--target", "kind", "--classifier", "3nn", "--estimators", "cv"]
+    errors = []
+    for groups in (["--drop", "batch"], ["--groups", "batch"]):
+        errors.append(float(rows(run("estimate", *given, *groups))["cv"].split()[1]))
+    assert errors[0] == 0
+    assert errors[1] > 0.2
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [("kind", "groups must be a column of its own"), ("bach", "unknown column 'bach'"), ("gaps", "lacks 1, the first")],
+)
+def test_bad_groups_are_refused(run, tmp_path, column, message):
+    text = "a,batch,gaps,kind\n1,1,1,x\n2,1,,y\n3,2,2,x\n4,2,2,y\n"
+    (tmp_path / "batches.csv").write_text(text)
+    result = run("estimate", str(tmp_path / "batches.csv"), "--target", "kind", "--groups", column)
+    assert result.exit_code != 0
+    assert message in " ".join((result.stdout + result.stderr).split())
 
 
 def test_refits_are_counted(quick):

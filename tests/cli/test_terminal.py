@@ -50,7 +50,11 @@ def test_narrow_tables_fit(at_width, columns):
 @pytest.mark.parametrize("columns", [40, 50])
 def test_narrow_tables_name_the_row_of_every_number(at_width, columns):
     lines = at_width(columns).stdout.splitlines()
-    assert [line.split()[-1] for line in lines if line.startswith("nested-cv") and "110" in line]
+    assert [
+        line.split()[-1]
+        for line in lines
+        if line.startswith("nested-cv") and any(fits in line for fits in ("330", "385", "440", "495", "550"))
+    ]
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "-3", "none"])

@@ -20,14 +20,15 @@ from bayes_gresub.estimate.estimands import ThisClassifier
 from bayes_gresub.estimate.intervals import BinomialInterval, BoundedMeanInterval, DeltaInterval, NestedInterval
 from bayes_gresub.estimate.reasons import (
     ClassProbabilitiesUnknown,
-    DependentPoints,
+    EqualHalves,
+    EqualSplits,
     FitsShareNearlyAll,
-    FoldsShareTraining,
     LearnedFromTestPoints,
     NoSpread,
     OtherClassProbabilities,
     OtherResamples,
     PlusWeights,
+    SmoothedHeldOut,
     TooFewResamples,
     UnequalWeights,
 )
@@ -341,7 +342,12 @@ SUPPORTS = {
     "nested-cv": lambda X, y: bg.CrossValidation(4, interval="nested", random_state=0).error(
         LinearDiscriminantAnalysis(), X, y
     ),
-    "delta-bootstrap": lambda X, y: bg.Bootstrap("632", 200, random_state=0).error(LinearDiscriminantAnalysis(), X, y),
+    "delta-bootstrap": lambda X, y: bg.Bootstrap("zero", 200, random_state=0).error(LinearDiscriminantAnalysis(), X, y),
+    "wilson": lambda X, y: bg.CrossValidation(4, random_state=0).error(LinearDiscriminantAnalysis(), X, y),
+    "corrected-t": lambda X, y: bg.Subsampling(10, random_state=0).error(LinearDiscriminantAnalysis(), X, y),
+    "conservative-z": lambda X, y: bg.Subsampling(5, interval="conservative-z", n_pairs=3, random_state=0).error(
+        LinearDiscriminantAnalysis(), X, y
+    ),
 }
 
 
@@ -365,6 +371,9 @@ def test_interval_names_its_method(name):
         "bounded-mean": "Hoeffding",
         "nested-cv": "nested cross-validation",
         "delta-bootstrap": "delta method",
+        "wilson": "Wilson",
+        "corrected-t": "corrected resampled t",
+        "conservative-z": "conservative z",
     }
     assert methods[name] in with_support(name).interval().method
 
@@ -393,7 +402,7 @@ def test_interval_by_its_own_name_is_the_default(name):
 
 @every_support
 def test_interval_by_another_name_is_refused(name):
-    with pytest.raises(ValueError, match=f"method must be '{name}' for this estimate; got 'hdi'"):
+    with pytest.raises(ValueError, match=f"method must be '{name}'.* for this estimate; got 'hdi'"):
         with_support(name).interval(method="hdi")
 
 
@@ -416,9 +425,9 @@ def test_normal_interval_reaches_a_normal_quantile_of_standard_errors(kind):
 
 
 WITHOUT = {
-    "cross-validation": (bg.CrossValidation(4, repeats=2, random_state=0), FoldsShareTraining()),
+    "bolstered cross-validation": (bg.CrossValidation(4, measure=bg.Bolstered(), random_state=0), SmoothedHeldOut()),
     "leave-one-out": (bg.LeaveOneOut(), FitsShareNearlyAll()),
-    "632+": (bg.Bootstrap("632+", 20, random_state=0), PlusWeights()),
+    "bolstered 632+": (bg.Bootstrap("632+", 20, measure=bg.Bolstered(), random_state=0), PlusWeights()),
     "bootstrap with a prior": (
         bg.Bootstrap("zero", 20, class_prior=[0.5, 0.5], random_state=0),
         UnequalWeights(),
@@ -433,13 +442,6 @@ def test_estimate_without_an_argument_for_an_interval_says_why(resampler, reason
     assert estimate.no_interval == reason
     with pytest.raises(ValueError, match=re.escape(f"no interval is offered for this estimate: {reason}.")):
         estimate.interval()
-
-
-def test_bootstrap_of_groups_has_no_interval():
-    X, y = overlapping()
-    resampler = bg.Bootstrap("zero", 20, random_state=0)
-    estimate = resampler.error(LinearDiscriminantAnalysis(), X, y, groups=np.arange(40) // 4)
-    assert estimate.no_interval == DependentPoints()
 
 
 def test_bootstrap_of_other_size_than_the_sample_has_no_interval():
@@ -480,15 +482,31 @@ def far_apart(n=24):
     return np.random.default_rng(0).normal(size=(n, 2)) + 50 * y[:, None], y
 
 
-def test_nested_interval_is_refused_where_no_loss_differs():
-    """An interval from 0 to 0 would claim certainty."""
-    estimate = bg.CrossValidation(4, interval="nested", random_state=0).error(GaussianNB(), *far_apart())
-    assert estimate.no_interval == NoSpread()
+NAMES = ["cv", "repeated-cv", "nested-cv", "corrected-t", "conservative-z", "boot-zero", "boot-632", "boot-632+"]
 
 
-def test_delta_interval_is_refused_where_no_loss_differs():
-    estimate = bg.Bootstrap("zero", 60, random_state=0).error(GaussianNB(), *far_apart())
-    assert estimate.no_interval == NoSpread()
+@pytest.mark.parametrize("name", NAMES)
+def test_no_errors_have_an_upper_end(name):
+    """Never an interval from 0 to 0, which would claim certainty, and never none."""
+    estimate = bg.make_estimator(name, random_state=0).error(GaussianNB(), *far_apart())
+    interval = estimate.interval(0.95)
+    assert (estimate.value, interval.low, interval.method) == (0, 0, "Wilson's interval about the estimate")
+    assert 0.05 < interval.high < 0.25
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "reason"),
+    [
+        ("nested-cv", "nested-cv", NoSpread()),
+        ("corrected-t", "corrected-t", EqualSplits()),
+        ("conservative-z", "conservative-z", EqualHalves()),
+        ("boot-zero", "delta-bootstrap", NoSpread()),
+    ],
+)
+def test_method_that_needs_spread_is_refused_by_name_where_no_loss_differs(name, method, reason):
+    estimate = bg.make_estimator(name, random_state=0).error(GaussianNB(), *far_apart())
+    with pytest.raises(ValueError, match=re.escape(str(reason))):
+        estimate.interval(method=method)
 
 
 def test_delta_interval_needs_fifty_resamples():

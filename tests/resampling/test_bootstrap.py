@@ -647,7 +647,7 @@ def test_delta_interval_is_normal_about_the_value_with_the_influences_as_spread(
     X, y = overlapping(16)
     drawn = np.random.default_rng(0).integers(16, size=(200, 16))
     center, std_error = delta_by_hand(NearestMean(), X, y, drawn, kind)
-    interval = bg.Bootstrap(kind).error(NearestMean(), X, y, indices=drawn).interval(0.9)
+    interval = bg.Bootstrap(kind).error(NearestMean(), X, y, indices=drawn).interval(0.9, "delta-bootstrap")
     half = norm.ppf(0.95) * std_error
     assert [*interval] == pytest.approx([max(0, center - half), min(1, center + half)], abs=1e-12)
 
@@ -656,5 +656,5 @@ def test_delta_interval_is_normal_about_the_value_with_the_influences_as_spread(
 def test_delta_interval_is_centred_at_the_value(kind):
     X, y = overlapping(16)
     estimate = bg.Bootstrap(kind, 150, random_state=0).error(NearestMean(), X, y)
-    interval = estimate.interval(0.5)
+    interval = estimate.interval(0.5, "delta-bootstrap")
     assert (interval.low + interval.high) / 2 == pytest.approx(estimate.value, abs=1e-12)

@@ -72,7 +72,8 @@ every_case = pytest.mark.parametrize("case", CASES)
 def test_cross_validation_is_that_of_scikit_learn(case):
     rule, data = CASES[case]
     X, y = data()
-    resampler = bg.CrossValidation(4, random_state=0)
+    # There are two different texts only, too few to be kept together.
+    resampler = bg.CrossValidation(4, repeated_rows="apart", random_state=0)
     estimate = resampler.error(rule, X, y)
     expected = 1 - cross_val_score(rule, X, y, cv=resampler.indices_).mean()
     assert estimate.value == pytest.approx(expected, abs=1e-12)
@@ -81,7 +82,8 @@ def test_cross_validation_is_that_of_scikit_learn(case):
 @every_case
 def test_bootstrap_takes_what_the_rule_takes(case):
     rule, data = CASES[case]
-    assert 0 < bg.Bootstrap("632+", 5, random_state=0).error(rule, *data()).value < 0.7
+    resampler = bg.Bootstrap("632+", 5, repeated_rows="apart", random_state=0)
+    assert 0 < resampler.error(rule, *data()).value < 0.7
 
 
 def test_rule_that_does_not_prepare_missing_values_is_refused_as_in_a_measure():

@@ -51,6 +51,18 @@ def test_groups_count_the_same_as_with_refits():
     np.testing.assert_allclose(shortcut.point_weights[:7].sum(), shortcut.point_weights[7])
 
 
+@pytest.mark.parametrize("repeated_rows", ["together", "apart"])
+def test_repeated_rows_are_left_out_as_with_refits(repeated_rows):
+    rows = np.r_[np.arange(75), [0, 0, 30, 60]]
+    shortcut, refitted = (
+        bg.LeaveOneOut(shortcut=short, repeated_rows=repeated_rows).error(KNeighborsClassifier(1), X[rows], y[rows])
+        for short in (True, False)
+    )
+    assert_same(shortcut, refitted)
+    np.testing.assert_allclose(shortcut.point_weights, refitted.point_weights)
+    assert shortcut.details == refitted.details
+
+
 def test_class_prior_is_used():
     prior = {"setosa": 0.2, "versicolor": 0.2, "virginica": 0.6}
     shortcut = bg.LeaveOneOut(shortcut=True, class_prior=prior).error(GaussianNB(), X, y)
