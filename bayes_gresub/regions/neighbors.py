@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.regions.blas_threads import one_blas_thread
 
 CHUNK_ELEMENTS = 2**16
 """Distances held at once: few enough to stay in a processor's cache, as long as MIN_ROWS allows."""
@@ -74,10 +76,11 @@ class NeighborVotes:
         in_tiles = len(self.points) >= max(TILED_FROM, 2 * _GROUP * (k + _SPARE_GROUPS + 1))
         step = _TILE_QUERIES if in_tiles else max(MIN_ROWS, CHUNK_ELEMENTS // len(self.points))
         shares = self._tiled_shares if in_tiles else self._shares
-        parts = [
-            shares(queries[i : i + step], k, None if rows is None else rows[i : i + step])
-            for i in range(0, len(queries), step)
-        ]
+        with one_blas_thread() if in_tiles else nullcontext():
+            parts = [
+                shares(queries[i : i + step], k, None if rows is None else rows[i : i + step])
+                for i in range(0, len(queries), step)
+            ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _shares(self, queries: Floats, k: int, rows: Ints | None) -> Floats:
@@ -135,9 +138,11 @@ class NeighborVotes:
         """Return which queries the groups with the least distances decide, and the votes of these queries."""
         least = self._least_of_groups(centered, rows, dtype)
         n_groups = k + _SPARE_GROUPS
-        order = np.argpartition(least, (k - 1, n_groups), axis=1)[:, : n_groups + 1]
+        order = np.argpartition(least, n_groups, axis=1)[:, : n_groups + 1]
         least = np.take_along_axis(least, order, axis=1).astype(float)
-        decided = least[:, n_groups] > least[:, k - 1] + 2 * self._rounding(centered, dtype)
+        # The last of these groups is the nearest one that is not searched.
+        kth = np.partition(least, k - 1, axis=1)[:, k - 1]
+        decided = least[:, n_groups] > kth + 2 * self._rounding(centered, dtype)
         members = self._members(order[decided, :n_groups])
         known = members < len(self.points)
         members[~known] = 0
@@ -149,9 +154,7 @@ class NeighborVotes:
         distance[~known] = np.inf
         sure, near = _within(distance, k)
         ballots = self.ballots[members]
-        return decided, _shared_votes(
-            np.einsum("mg,mgc->mc", sure, ballots), np.einsum("mg,mgc->mc", near, ballots), k
-        )
+        return decided, _shared_votes(np.einsum("mg,mgc->mc", sure, ballots), np.einsum("mg,mgc->mc", near, ballots), k)
 
     def _least_of_groups(self, centered: Floats, rows: Ints | None, dtype: Any) -> Floats:
         """Return the least ranking distance of each query to a point of each group, shape (m, groups)."""
