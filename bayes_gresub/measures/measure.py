@@ -210,7 +210,11 @@ class Measure(BaseEstimator, ABC):
 
         `in_part` means that the classifier was just trained on part of a sample that was checked as a whole.
         """
-        law, region, sampler = self._integrand(classifier, at, seed, in_part)
+        region = decision_region(classifier, at, seed, self.moves_points, in_part)
+        law = self.law(at, region)
+        if len(region.classes) > len(self.classes_):
+            law = law.over(len(region.classes))
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
         return confusions_at_scales(law, region, sampler, scales, region.center_labels), region
 
     def components(self, classifier: Any) -> Components:
@@ -294,36 +298,29 @@ class Measure(BaseEstimator, ABC):
         check_is_fitted(self, "classes_", msg=NOT_FITTED)
         at = self._sample if X is None and y is None and sample_weight is None else self._others(X, y, sample_weight)
         seed = seed_sequence(self.random_state if random_state is None else random_state)
-        masses, region = self._masses(classifier, at, seed, scales)
+        masses: Sequence[Confusion | Subsampled]
+        if self.max_centers is not None and len(at.features) > self.max_centers:
+            masses, region = self._subsampled(classifier, at, seed, scales, self.max_centers)
+        else:
+            masses, region = self.confusions(classifier, at, seed, scales)
         draws = self._posterior_draws(region, seed) if self.has_draws and at is self._sample else None
         seconds = perf_counter() - started
         return [
             self._estimate(mass, scale, at, region, seconds, draws) for mass, scale in zip(masses, scales, strict=True)
         ]
 
-    def _masses(
-        self, classifier: Any, at: Sample, seed: np.random.SeedSequence, scales: Sequence[float]
+    def _subsampled(
+        self, classifier: Any, at: Sample, seed: np.random.SeedSequence, scales: Sequence[float], size: int
     ) -> tuple[Sequence[Confusion | Subsampled], Region]:
-        """Return the mass by label and prediction; about a subsample of very many points if it must be sampled."""
-        if self.max_centers is None or len(at.features) <= self.max_centers:
-            return self.confusions(classifier, at, seed, scales)
-        law, region, sampler = self._integrand(classifier, at, seed)
+        """Return what `confusions` does, but about random subsamples of the points if it must be sampled."""
+        region = decision_region(classifier, at, seed, self.moves_points)
+        law = self.law(at, region).over(len(region.classes))
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
         if not needs_sampling(law, region, scales):
             return confusions_at_scales(law, region, sampler, scales, region.center_labels), region
         # Contributions differ most between labels, and between points that are classified correctly and wrongly.
         strata = at.codes * len(region.classes) + region.center_labels
-        subsampled = subsampled_confusions(law, region, sampler, scales, region.center_labels, strata, self.max_centers)
-        return subsampled, region
-
-    def _integrand(
-        self, classifier: Any, at: Sample, seed: np.random.SeedSequence, in_part: bool = False
-    ) -> tuple[Law, Region, Sampler]:
-        """Return the law over all classes, the regions of the classifier, and how points are sampled."""
-        region = decision_region(classifier, at, seed, self.moves_points, in_part)
-        law = self.law(at, region)
-        if len(region.classes) > len(self.classes_):
-            law = law.over(len(region.classes))
-        return law, region, Sampler(seed, self.n_points, self.tol, self.n_jobs)
+        return subsampled_confusions(law, region, sampler, scales, region.center_labels, strata, size), region
 
     def _others(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Sample:
         """Return the points to centre at, if they are not the training points."""
@@ -405,9 +402,8 @@ class Measure(BaseEstimator, ABC):
             tol=self.tol,
             n_jobs=self.n_jobs,
             semi=self.semi,
+            max_centers=self.max_centers,
         )
-        if self.max_centers is not None:
-            check_whole(self.max_centers, "max_centers", 2)
 
 
 def checked_losses(loss: PointFunction, X: Any, y: Labels) -> Floats:
