@@ -120,7 +120,7 @@ def compare(
         tasks = [(name, estimator, chosen) for name, estimator in chosen.items()]
         if test_set is not None:
             tasks.append(("test set", test_set, {}))
-        work = Work(lambda number, parts: task.row(*parts), tasks, "", results=rows, unit="estimator")
+        work = Work(task.row, tasks, "", results=rows, unit="estimator")
         # One after the other: bootstraps share their resamples, and refits have processes of their own.
         work.run(1, progress)
     except KeyboardInterrupt as stop:
@@ -153,8 +153,9 @@ class Judged:
     numeric: View | None = None
     shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = field(default_factory=dict)
 
-    def row(self, name: str, estimator: Any, estimators: Mapping[str, Any]) -> Row:
-        """Return the row of one estimator; `estimators` are all that are compared."""
+    def row(self, number: int, task: tuple[str, Any, Mapping[str, Any]]) -> Row:
+        """Return the row of one estimator; a task is its name, itself and all that are compared."""
+        name, estimator, estimators = task
         started = perf_counter()
         kind = "measure" if isinstance(estimator, Measure) else "resampler"
         kind = "test set" if isinstance(estimator, TestSet) else kind
