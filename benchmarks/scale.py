@@ -17,7 +17,6 @@ from bayes_gresub.cli.estimator_choice import DEFAULT
 from benchmarks.grid import POPULATION
 from benchmarks.tables import write_table
 
-
 SIZES = (1_000, 10_000, 100_000)
 
 
