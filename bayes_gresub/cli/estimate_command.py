@@ -129,12 +129,16 @@ def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed
     """Return the comparison and the warnings of libraries; an interrupt prints the rows that are done."""
     from bayes_gresub.comparing import compare
     from bayes_gresub.comparing.compare import read_estimators
+    from bayes_gresub.progress import in_terminal
     from bayes_gresub.resampling import Interrupted
 
+    # A bar from the start, but no lines in a file that standard error is written to.
+    progress = True if in_terminal() else None
     n_estimators = len(read_estimators(names))
     try:
         with console.collected_warnings() as warnings:
-            return compare(rule, X, table.y, names, groups=table.groups, n_jobs=jobs, random_state=seed), warnings
+            options = {"groups": table.groups, "n_jobs": jobs, "progress": progress, "random_state": seed}
+            return compare(rule, X, table.y, names, **options), warnings
     except Interrupted as stop:
         if stop.partial.rows:
             print_answer(stop.partial, table)

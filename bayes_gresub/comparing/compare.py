@@ -24,6 +24,7 @@ from bayes_gresub.regions.training import check_rule, is_fitted, read_for_rule, 
 from bayes_gresub.registry import estimators as registered
 from bayes_gresub.registry import make_estimator
 from bayes_gresub.resampling import Bootstrap, Calibrated, Interrupted, Resampler, TestSet
+from bayes_gresub.resampling.interruptible import Work
 from bayes_gresub.resampling.splits import read_groups
 
 ALREADY_FITTED = "The classifier was already fitted: rows without refits judge it as it is, the others refit a clone."
@@ -72,7 +73,7 @@ def compare(
     n_jobs : int, optional
         Processes for refits.
     progress : bool, optional
-        Whether to show progress bars; by default for long work.
+        Whether to show progress bars, of the estimators and of the refits of each; by default for long work.
     random_state : int, SeedSequence, Generator or None
         For every estimator without one.
 
@@ -116,10 +117,12 @@ def compare(
         if not sample.format.is_numeric and any(map(needs_numbers, [*chosen.values(), test_set])):
             task.numeric = skip_preparation(task.whole)
             preparation = () if task.numeric is None else describe_preparation(chosen, task.numeric.X.shape[1])
-        for name, estimator in chosen.items():
-            rows.append(task.row(name, estimator, chosen))
+        tasks = [(name, estimator, chosen) for name, estimator in chosen.items()]
         if test_set is not None:
-            rows.append(task.row("test set", test_set, {}))
+            tasks.append(("test set", test_set, {}))
+        work = Work(task.row, tasks, "", results=rows, unit="estimator")
+        # One after the other: bootstraps share their resamples, and refits have processes of their own.
+        work.run(1, progress)
     except KeyboardInterrupt as stop:
         done = Comparison(
             tuple(rows), subject, (*notes, f"Interrupted: {len(rows)} of {total} rows done."), level, preparation
@@ -150,8 +153,9 @@ class Judged:
     numeric: View | None = None
     shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = field(default_factory=dict)
 
-    def row(self, name: str, estimator: Any, estimators: Mapping[str, Any]) -> Row:
-        """Return the row of one estimator; `estimators` are all that are compared."""
+    def row(self, number: int, task: tuple[str, Any, Mapping[str, Any]]) -> Row:
+        """Return the row of one estimator; a task is its name, itself and all that are compared."""
+        name, estimator, estimators = task
         started = perf_counter()
         kind = "measure" if isinstance(estimator, Measure) else "resampler"
         kind = "test set" if isinstance(estimator, TestSet) else kind

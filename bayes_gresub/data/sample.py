@@ -344,7 +344,7 @@ def read_labels(y: ArrayLike, n: int) -> Labels:
 
 def _refuse_unlike(labels: Labels) -> None:
     """Raise for labels that are bytes, which no classifier takes, or of several kinds, which sorting would confuse."""
-    kinds = {_kind_of(label) for label in labels.tolist()}
+    kinds = {_kind_of(label) for label in set(map(type, labels.tolist()))}
     if bytes in kinds:
         raise TypeError(
             f"y must hold labels as strings or numbers; got bytes such as {labels.tolist()[0]!r}. Decode them, such as "
@@ -357,10 +357,10 @@ def _refuse_unlike(labels: Labels) -> None:
         )
 
 
-def _kind_of(label: Any) -> type:
-    """Return what a label counts as: booleans are no numbers, since True would be the same class as 1."""
+def _kind_of(label: type) -> type:
+    """Return what a label of this type counts as: booleans are no numbers, since True would be the same class as 1."""
     kinds = ((bool, bool), (np.bool_, bool), (str, str), (bytes, bytes), (int | float | np.number, float))
-    return next((kind for member, kind in kinds if isinstance(label, member)), type(label))
+    return next((kind for member, kind in kinds if issubclass(label, member)), label)
 
 
 def _is_missing(label: Any) -> bool:

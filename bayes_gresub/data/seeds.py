@@ -10,10 +10,10 @@ _PACKAGE = 0x6267_7265
 """Separates the package's child streams from those that a user spawns from the same SeedSequence."""
 
 PROBES, POINTS, DRAWS, WIDTHS, POSTERIOR, SPLITS, RULES, PARTS, TRUTH, SAMPLES, ANSWERS, GLOBALS = range(12)
-CLASSES, CHECKS, HALF = range(12, 15)
+CLASSES, CHECKS, HALF, CENTERS = range(12, 16)
 """Purposes of child streams: checks of geometry, integrals, `sample`, subsamples for widths, posteriors; in resampling:
 splits, refitted rules, measures of the parts; in studies: test points, samples, estimates, the process; in class
-models: class probabilities, checks, halves of integrals."""
+models: class probabilities, checks, halves of integrals; subsamples of centres."""
 
 Seed: TypeAlias = int | np.integer | np.random.SeedSequence | np.random.Generator | None
 

@@ -63,6 +63,9 @@ def check_settings(**given: Any) -> None:
     tol = given.get("tol")
     if tol is not None and not (isinstance(tol, int | float | np.number) and tol > 0):
         raise ValueError(f"tol must be positive or None; got {tol!r}.")
+    most = given.get("max_centers")
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 2):
+        raise ValueError(f"max_centers must be a whole number of at least 2, or None; got {most!r}.")
     progress = given.get("progress")
     if progress not in (None, True, False):
         raise ValueError(f"progress must be True, False or None; got {progress!r}.")

@@ -29,6 +29,8 @@ class Computation:
     seconds : float
     n_refits : int
         How often the rule was trained; 0 for a measure.
+    n_centers : int or None
+        Points that others were sampled about, if these are a random subsample; None if all points were used.
     """
 
     described: str | Description
@@ -39,6 +41,7 @@ class Computation:
     n_replicates: int
     seconds: float
     n_refits: int = 0
+    n_centers: int | None = None
 
     @property
     def estimator(self) -> str:

@@ -67,7 +67,8 @@ class ErrorEstimate:
         Error mass of each point, between 0 and 1; `value` is their mean weighted by `point_weights`.
     point_weights : ndarray of shape (n,) or None
     missing : Missing
-        Why there is no overall error, standard error or confusion mass, if one of them is missing.
+        Why there is no overall error, standard error or confusion mass, or why contributions of some points are
+        missing.
     details : mapping from name to number
         Other numbers of the estimator, such as the no-information rate of the bootstrap.
 

@@ -1,4 +1,4 @@
-"""Why an estimate lacks something: an overall error, an interval, a standard error or a confusion mass."""
+"""Why an estimate lacks something: an overall error, an interval, a standard error, a confusion mass, contributions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ class Reason(Worded):
 
 @dataclass(frozen=True)
 class Missing:
-    """Why an estimate has no overall error, standard error or confusion mass; None for those that it has.
+    """Why an estimate has no overall error, standard error, confusion mass or contributions; None for what it has.
 
     Attributes
     ----------
     value, std_error, confusion : Reason or None
+    contributions : Reason or None
+        Why those of some points are missing; these points have weight 0.
     """
 
     value: Reason | None = None
     std_error: Reason | None = None
     confusion: Reason | None = None
+    contributions: Reason | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reasons as plain Python objects."""
@@ -44,6 +47,18 @@ class ClassProbabilitiesUnknown(Reason):
         "give class_prior to the measure"
     )
     brief = "class probabilities were fixed by design; give class_prior, or use with_class_prior(...)"
+
+
+@dataclass(frozen=True)
+class CentersSubsampled(Reason):
+    """No contributions of some points: a random subsample stood for all of them."""
+
+    n_centers: int
+    n_points: int
+    words = (
+        "points were sampled about {self.n_centers} of {self.n_points} points, drawn at random; the others have "
+        "weight 0. max_centers=None samples about every point"
+    )
 
 
 class OtherClassProbabilities(Reason):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +55,9 @@ class Confusion(ABC):
     exact: bool
     n_predicted: int
     replicates: Floats
+
+    n_centers: ClassVar[int | None] = None
+    """Number of components about which something was sampled, if it is a subsample of them; here it is None."""
 
     @abstractmethod
     def reduced(self, weights: Floats | None = None) -> Outcome:

@@ -60,6 +60,16 @@ def _has_sobol(components: Components) -> bool:
     return components.law.n_uniforms(components.dim) <= MAX_SOBOL_DIMENSION
 
 
+def warn_of_tol(tol: float, error: float, n_scrambles: int, remedies: str = "tol or n_points") -> None:
+    """Warn that the standard error is still above `tol` after the largest number of scrambles."""
+    warnings.warn(
+        f"tol={tol} was not reached: the Monte-Carlo standard error is {error:.2g} after {n_scrambles} scrambles. "
+        f"Raise {remedies}.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Sampled:
     """Means per scale, replicate and component, shape (scales, replicates, k, q), and the number of points used."""
@@ -145,12 +155,7 @@ class Sampler:
         means, done = run(0, self.replicates), self.replicates
         while self.tol is not None and spread is not None and (error := spread(means)) > self.tol:
             if done >= MAX_SCRAMBLES:
-                warnings.warn(
-                    f"tol={self.tol} was not reached: the Monte-Carlo standard error is {error:.2g} after "
-                    f"{done} scrambles. Raise tol or n_points.",
-                    ConvergenceWarning,
-                    stacklevel=2,
-                )
+                warn_of_tol(self.tol, error, done)
                 break
             kept = means.shape[1]
             if kept < MAX_REPLICATES:

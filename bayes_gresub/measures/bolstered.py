@@ -15,6 +15,9 @@ from bayes_gresub.laws.law import Law
 from bayes_gresub.measures.measure import Measure
 from bayes_gresub.regions.region import Region
 
+MAX_CENTERS = 8192
+"""Points above which integrals that must be sampled are about random subsamples of this size."""
+
 
 class KernelMeasure(Measure):
     """A measure with a kernel about every point, whose widths can be scaled together."""
@@ -71,6 +74,10 @@ class Bolstered(KernelMeasure):
         Add points until the Monte-Carlo standard error is at most this.
     n_jobs : int, optional
         Threads for sampling; results do not depend on it.
+    max_centers : int or None, default 8192
+        With more points than this, integrals without a formula are sampled in 8 replicates, each of one point about
+        this many training points, drawn at random within each class and prediction; `std_error` covers both. Training
+        points that no replicate drew have weight 0. None samples `n_points` points about every training point.
     bounds : (low, high), optional
         The domain of the features, such as (0, 1) for grey values; low and high are numbers, or arrays with one number
         per feature. Sampled points outside are moved to the nearest point inside, so no formula applies and integrals
@@ -107,6 +114,7 @@ class Bolstered(KernelMeasure):
         n_points: int = 64,
         tol: float | None = None,
         n_jobs: int | None = None,
+        max_centers: int | None = MAX_CENTERS,
         bounds: Any = None,
         sampling: str = "mixture",
         class_prior: Any = None,
@@ -117,6 +125,7 @@ class Bolstered(KernelMeasure):
         self.n_points = n_points
         self.tol = tol
         self.n_jobs = n_jobs
+        self.max_centers = max_centers
         self.bounds = bounds
         self.sampling = sampling
         self.class_prior = class_prior

@@ -12,7 +12,7 @@ from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed
 from bayes_gresub.kernels import Kernel
 from bayes_gresub.laws.law import Law
-from bayes_gresub.measures.bolstered import KernelMeasure, fitted_kernel
+from bayes_gresub.measures.bolstered import MAX_CENTERS, KernelMeasure, fitted_kernel
 from bayes_gresub.measures.posterior_probability import fitted_posterior, over_classes
 from bayes_gresub.regions.region import Region
 
@@ -39,6 +39,10 @@ class BolsteredPosterior(KernelMeasure):
         Add points until the Monte-Carlo standard error is at most this.
     n_jobs : int, optional
         Threads for sampling; results do not depend on it.
+    max_centers : int or None, default 8192
+        With more points than this, integrals without a formula are sampled in 8 replicates, each of one point about
+        this many training points, drawn at random within each class and prediction; `std_error` covers both. Training
+        points that no replicate drew have weight 0. None samples `n_points` points about every training point.
     bounds : (low, high), optional
         The domain of the features, such as (0, 1) for grey values; low and high are numbers, or arrays with one number
         per feature. Sampled points outside are moved to the nearest point inside, so no formula applies and integrals
@@ -69,6 +73,7 @@ class BolsteredPosterior(KernelMeasure):
         n_points: int = 32,
         tol: float | None = None,
         n_jobs: int | None = None,
+        max_centers: int | None = MAX_CENTERS,
         bounds: Any = None,
         sampling: str = "mixture",
         class_prior: Any = None,
@@ -79,6 +84,7 @@ class BolsteredPosterior(KernelMeasure):
         self.n_points = n_points
         self.tol = tol
         self.n_jobs = n_jobs
+        self.max_centers = max_centers
         self.bounds = bounds
         self.sampling = sampling
         self.class_prior = class_prior

@@ -24,6 +24,7 @@ from bayes_gresub.estimate.estimands import ThisClassifier
 from bayes_gresub.estimate.intervals import NoInterval
 from bayes_gresub.estimate.posterior_draws import PosteriorDraws
 from bayes_gresub.estimate.reasons import (
+    CentersSubsampled,
     ClassProbabilitiesUnknown,
     IndependenceUnknown,
     Missing,
@@ -34,6 +35,7 @@ from bayes_gresub.laws.components import Components
 from bayes_gresub.laws.confusion import Confusion, confusions_at_scales, standard_error
 from bayes_gresub.laws.law import Law
 from bayes_gresub.laws.sampling import Sampler
+from bayes_gresub.laws.subsampled_centers import Subsampled, needs_sampling, subsampled_confusions
 from bayes_gresub.regions.region import Region, decision_region
 
 NOT_FITTED = "this %(name)s is not fitted; call fit(X, y) first."
@@ -71,6 +73,7 @@ class Measure(BaseEstimator, ABC):
     n_points: int = 1
     tol: float | None = None
     n_jobs: int | None = None
+    max_centers: int | None = None
     semi: bool = False
 
     moves_points = False
@@ -295,13 +298,29 @@ class Measure(BaseEstimator, ABC):
         check_is_fitted(self, "classes_", msg=NOT_FITTED)
         at = self._sample if X is None and y is None and sample_weight is None else self._others(X, y, sample_weight)
         seed = seed_sequence(self.random_state if random_state is None else random_state)
-        confusions, region = self.confusions(classifier, at, seed, scales)
+        masses: Sequence[Confusion | Subsampled]
+        if self.max_centers is not None and len(at.features) > self.max_centers:
+            masses, region = self._subsampled(classifier, at, seed, scales, self.max_centers)
+        else:
+            masses, region = self.confusions(classifier, at, seed, scales)
         draws = self._posterior_draws(region, seed) if self.has_draws and at is self._sample else None
         seconds = perf_counter() - started
         return [
-            self._estimate(mass, scale, at, region, seconds, draws)
-            for mass, scale in zip(confusions, scales, strict=True)
+            self._estimate(mass, scale, at, region, seconds, draws) for mass, scale in zip(masses, scales, strict=True)
         ]
+
+    def _subsampled(
+        self, classifier: Any, at: Sample, seed: np.random.SeedSequence, scales: Sequence[float], size: int
+    ) -> tuple[Sequence[Confusion | Subsampled], Region]:
+        """Return what `confusions` does, but about random subsamples of the points if it must be sampled."""
+        region = decision_region(classifier, at, seed, self.moves_points)
+        law = self.law(at, region).over(len(region.classes))
+        sampler = Sampler(seed, self.n_points, self.tol, self.n_jobs)
+        if not needs_sampling(law, region, scales):
+            return confusions_at_scales(law, region, sampler, scales, region.center_labels), region
+        # Contributions differ most between labels, and between points that are classified correctly and wrongly.
+        strata = at.codes * len(region.classes) + region.center_labels
+        return subsampled_confusions(law, region, sampler, scales, region.center_labels, strata, size), region
 
     def _others(self, X: ArrayLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Sample:
         """Return the points to centre at, if they are not the training points."""
@@ -317,7 +336,7 @@ class Measure(BaseEstimator, ABC):
 
     def _estimate(
         self,
-        mass: Confusion,
+        mass: Confusion | Subsampled,
         scale: float,
         at: Sample,
         region: Region,
@@ -327,6 +346,7 @@ class Measure(BaseEstimator, ABC):
         outcome = mass.reduced()
         all_kept = len(at.rows) == at.n_given
         known = self.sampling == "mixture" or self.class_prior is not None
+        subsampled = None if mass.n_centers is None else CentersSubsampled(mass.n_centers, len(at.features))
         reason = TrainedOnThesePoints() if at is self._sample else IndependenceUnknown()
         parameters = {name: value for name, value in vars(self).items() if name[0] != "_" and name[-1] != "_"}
         for part in ("kernel", "posterior"):
@@ -343,13 +363,14 @@ class Measure(BaseEstimator, ABC):
                 n_predicted=len(at.features) + mass.n_predicted,
                 n_replicates=len(outcome.values),
                 seconds=seconds,
+                n_centers=mass.n_centers,
             ),
             replicate_values=outcome.values,
             replicate_confusions=outcome.confusions,
             contributions=outcome.contributions if all_kept else at.at_given_rows(outcome.contributions),
             point_weights=outcome.weights if all_kept else at.at_given_rows(outcome.weights),
             interval_method=draws or NoInterval(reason),
-            missing=Missing(value=None if known else ClassProbabilitiesUnknown()),
+            missing=Missing(value=None if known else ClassProbabilitiesUnknown(), contributions=subsampled),
         )
 
     def _posterior_draws(self, region: Region, seed: np.random.SeedSequence) -> PosteriorDraws | None:
@@ -381,6 +402,7 @@ class Measure(BaseEstimator, ABC):
             tol=self.tol,
             n_jobs=self.n_jobs,
             semi=self.semi,
+            max_centers=self.max_centers,
         )
 
 

@@ -60,6 +60,8 @@ class Work:
         Of the tasks done, in order.
     seconds : float
         Spent so far.
+    unit : str
+        Name of a task, singular, for the progress bar.
     """
 
     function: Callable[[int, Any], Any]
@@ -68,6 +70,7 @@ class Work:
     in_parent: int = 0
     results: list[Any] = field(default_factory=list)
     seconds: float = 0.0
+    unit: str = "fit"
 
     @property
     def is_done(self) -> bool:
@@ -90,7 +93,7 @@ class Work:
                     bar = stack.enter_context(self._make_bar(progress))
 
     def _make_bar(self, progress: bool | None) -> Progress:
-        return Progress(self.name, len(self.tasks), progress, unit="fit", done=len(self.results))
+        return Progress(self.name, len(self.tasks), progress, unit=self.unit, done=len(self.results))
 
     def _stream(self, n_jobs: int | None) -> Iterator[Any]:
         first, last = len(self.results), len(self.tasks)

@@ -157,7 +157,8 @@ def _rows(
     seed = job.child(ANSWERS, task, again)
     chosen = {name: prepared(job.estimators[name], seed, 1, False) for name in names}
     judged = Judged(View(job.rules[task.rule], classifier, X), y, seed)
-    return {name: _row(judged.row(name, estimator, chosen), job.level) for name, estimator in chosen.items()}
+    entries = enumerate(chosen.items())
+    return {name: _row(judged.row(number, (name, entry, chosen)), job.level) for number, (name, entry) in entries}
 
 
 def _row(row: Row, level: float) -> dict[str, Any]:

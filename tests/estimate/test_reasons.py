@@ -20,7 +20,7 @@ from bayes_gresub.estimate.worded import Worded
 ROOT = Path(bg.__file__).parent
 
 NUMBERS = {"done": 30, "total": 200, "least": 50, "n_points": 60, "fewest": 48, "most": 50}
-NUMBERS |= {"n_distinct": 38, "n_trained": 54, "n_members": 18, "n_total": 50}
+NUMBERS |= {"n_distinct": 38, "n_trained": 54, "n_centers": 40, "n_members": 18, "n_total": 50}
 
 
 def kinds(module, parent):
