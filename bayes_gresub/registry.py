@@ -185,6 +185,7 @@ register(
     "resampler",
     "10-fold cross-validation with an interval from nested folds, repeated until it settles; 330 to 550 fits",
     made("resampling.CrossValidation", repeats="auto", interval="nested", max_repeats=10),
+    main=False,
 )
 register(
     "corrected-t",

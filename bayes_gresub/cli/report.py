@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from bayes_gresub.estimate.intervals import Interval
 
 _READ_FIRST = (
-    "nested-cv",
-    "repeated-cv",
     "boot-632+",
+    "repeated-cv",
+    "nested-cv",
     "cv",
     "cv10",
     "boot-632",
@@ -99,7 +99,7 @@ def _headline(comparison: Comparison, table: Table) -> list[str]:
     majority = console.printable(str(max(table.counts, key=lambda label: table.counts[label])))
     if first is None or first.estimate is None:
         return [
-            "Do not report one of these alone: add nested-cv to --estimators. majority class: the error of always "
+            "Do not report one of these alone: add boot-632+ to --estimators. majority class: the error of always "
             f"predicting {majority}."
         ]
     interval = first.interval(comparison.level)
@@ -117,10 +117,10 @@ def _why(row: Row, interval: Interval | None) -> str:
     if row.kind == "resampler":
         reason = "It trains the classifier again on parts of the rows and counts errors on the others."
     elif _assumes_class_model(row):
-        return "It holds if every class is about Gaussian; nested-cv does not need that."
+        return "It holds if every class is about Gaussian; boot-632+ does not need that."
     else:
-        reason = "It smooths the training rows, and depends on how: compare several, or add nested-cv."
-    return reason if interval is not None else f"{reason} nested-cv has an interval as well."
+        reason = "It smooths the training rows, and depends on how: compare several, or add boot-632+."
+    return reason if interval is not None else f"{reason} boot-632+ has an interval as well."
 
 
 def _notes(comparison: Comparison, table: Table) -> list[str]:

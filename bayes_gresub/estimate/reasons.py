@@ -150,7 +150,7 @@ class FitsShareNearlyAll(Reason):
         "the errors of the points left out depend on each other through classifiers that share nearly all of their "
         "training points. CrossValidation(interval='nested') offers one that holds, for more fits"
     )
-    brief = "the fits share nearly all points; nested-cv has an interval, for more refits"
+    brief = "the fits share nearly all points; cv has an interval"
 
 
 class MembersSharePoints(Reason):
@@ -160,7 +160,7 @@ class MembersSharePoints(Reason):
         "the errors out of bag depend on each other through members that share most of their training points. "
         "CrossValidation(interval='nested') offers one that holds, for more fits"
     )
-    brief = "members of the ensemble share points; nested-cv has an interval, for more refits"
+    brief = "members of the ensemble share points; cv has an interval"
 
 
 class NoSpread(Reason):

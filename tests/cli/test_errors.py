@@ -94,7 +94,7 @@ def test_infinite_numbers(run):
 
 def test_too_few_rows_for_the_folds(run):
     pd.DataFrame({"size": range(8), "kind": ["a", "b"] * 4}).to_csv("few.csv", index=False)
-    assert "too few rows for 10 folds: cv, nested-cv" in message(run, "few.csv", "--target", "kind")
+    assert "too few rows for 10 folds: cv cannot" in message(run, "few.csv", "--target", "kind")
 
 
 def test_repeated_column_names(run):

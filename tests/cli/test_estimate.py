@@ -25,7 +25,7 @@ def rows(result):
 
 def test_the_default_estimators_hold_one_with_an_interval(run, flowers):
     result = run("estimate", flowers, "--target", "kind", "--classifier", "lda")
-    assert re.search(r"0\.\d{3} to 0\.\d{3}", rows(result)["nested-cv"])
+    assert re.search(r"0\.\d{3} to 0\.\d{3}", rows(result)["boot-632+"])
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from bayes_gresub.cli import app, console
 from bayes_gresub.cli.demo_command import _print_table, compare_on_breast_cancer
 
-NAMES = ("resub", "bolstered-3nn-pp", "nested-cv")
+NAMES = ("resub", "bolstered-3nn-pp", "boot-632+")
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,8 @@ def numbers(text):
     return sorted(
         number
         for line in "\n".join(tables).splitlines()
-        if line.startswith(("resub", "bolstered", "nested", "majority"))
-        for number in re.findall(r"\b(?:\d\.\d{3,4}|110)\b", line)
+        if line.startswith(("resub", "bolstered", "boot", "majority"))
+        for number in re.findall(r"\b(?:\d\.\d{3,4}|201)\b", line)
     )
 
 
@@ -53,7 +53,7 @@ def test_narrow_tables_name_the_row_of_every_number(at_width, columns):
     assert [
         line.split()[-1]
         for line in lines
-        if line.startswith("nested-cv") and any(fits in line for fits in ("330", "385", "440", "495", "550"))
+        if line.startswith("boot-632+") and "201" in line
     ]
 
 
