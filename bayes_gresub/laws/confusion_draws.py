@@ -67,7 +67,7 @@ def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels:
     Sampled masses are averages of two estimates. The first counts the points drawn from each draw's own law. The second
     uses the points of all draws for each of them. Let :math:`p_s(x)` be the density of a class under draw s times the
     class's probability, and :math:`q(x)` that of the N points drawn of this class, the mean over draws. The mass of
-    any region but the largest is
+    any region but the class's own is
 
     .. math:: \frac1N \sum_{i:\, x_i \in R} \frac{p_s(x_i)}{q(x_i)},
 
@@ -192,7 +192,7 @@ def _combined(sweeps: list[_Sweep]) -> tuple[Floats, float]:
 
 
 class _Collector:
-    """Keeps sampled points with their class and region, in bounded memory."""
+    """Keeps the sampled points that are misclassified with their class and region, in bounded memory."""
 
     def __init__(self, law: Law, n_points: int, seed: np.random.SeedSequence) -> None:
         self._law, self._seed = law, seed
@@ -200,51 +200,58 @@ class _Collector:
         self._class_of_component = _component_labels(law).argmax(axis=1)
         # Beyond this size, points of every second draw, every third and so on.
         self._stride = -(-n_points * law.components.centers.shape[1] // _COLLECTED_ELEMENTS)
-        self._batches: list[tuple[int, Floats, Ints, Ints]] = []
+        self._n_regions = _component_labels(law).shape[1]
+        self._batches: list[tuple[int, Floats, Ints, Ints, Ints]] = []
 
     def __call__(self, points: Floats, owners: Ints, regions: Ints) -> None:
         """Take a batch of points with the components they were drawn from and the regions they lie in."""
-        rows = np.flatnonzero(owners % self._draws % self._stride == 0)
-        classes = self._class_of_component[owners[rows] // self._draws]
-        self._batches.append((int(owners[0]), points[rows], classes, regions[rows]))
+        if self._stride > 1:
+            rows = np.flatnonzero(owners % self._draws % self._stride == 0)
+            points, owners, regions = points[rows], owners[rows], regions[rows]
+        classes = self._class_of_component[owners // self._draws]
+        n = self._n_regions
+        counts = np.bincount(classes * n + regions, minlength=n * n).reshape(n, n)
+        wrong = np.flatnonzero(classes != regions)
+        first = int(owners[0]) if len(owners) else -1
+        self._batches.append((first, points[wrong], classes[wrong], regions[wrong], counts))
 
     def pools(self, densities: list[Densities]) -> list[_Pool]:
         """Return the points of each class."""
         # Threads hand in batches in any order.
         batches = sorted(self._batches, key=lambda batch: batch[0])
         points, classes, regions = (np.concatenate([batch[i] for batch in batches]) for i in (1, 2, 3))
+        counts = np.sum([batch[4] for batch in batches], axis=0)
         rng = np.random.default_rng(self._seed)
-        n_regions = _component_labels(self._law).shape[1]
         result = []
         for code, density in enumerate(densities):
             rows = np.flatnonzero(classes == code)
             weights = self._law.weights[:, self._class_of_component == code]
-            result.append(_Pool(points[rows], regions[rows], weights, n_regions, density, rng))
+            result.append(_Pool(code, points[rows], regions[rows], counts[code], weights, density, rng))
         return result
 
 
 class _Pool:
-    """Points of one class, drawn under all draws alike, and the masses of regions that they give to each draw.
+    """Misclassified points of one class, drawn under all draws alike, and the masses that they give to each draw.
 
-    Of the region that holds most points the mass is what the others leave.
+    The mass of the class's own region is what the others leave. `counts` are all points by region.
     """
 
     def __init__(
         self,
+        code: int,
         points: Floats,
         regions: Ints,
+        counts: Ints,
         weights: Floats,
-        n_regions: int,
         densities: Densities,
         rng: np.random.Generator,
     ) -> None:
-        counts = np.bincount(regions, minlength=n_regions)
-        self._largest = int(counts.argmax())
-        order = rng.permutation(np.flatnonzero(regions != self._largest))
+        self._code, n_regions = code, len(counts)
+        order = rng.permutation(len(points))
         # Points of rare regions come early, so that a part of the points represents all regions.
         order = order[np.argsort(_ranks(regions[order]), kind="stable")]
         self._points, self._regions = points[order], regions[order]
-        self._shares = counts / len(points)
+        self._shares = counts / counts.sum()
         self._weights, self._densities = weights, densities
         self._used = 0
         # Of f(x) / q(x), with f the density of each component and q their mean.
@@ -252,7 +259,7 @@ class _Pool:
 
     @property
     def n_points(self) -> int:
-        """Return the number of points outside the largest region."""
+        """Return the number of misclassified points."""
         return len(self._points)
 
     def masses(self, size: int) -> Floats:
@@ -271,7 +278,7 @@ class _Pool:
         draws, parts = self._weights.shape
         by_part = self._sums.reshape(-1, parts, draws)
         result = np.einsum("rps,sp->sr", by_part, self._weights) * (self._shares / np.maximum(used, 1))
-        result[:, self._largest] = self._weights.sum(axis=1) - result.sum(axis=1)
+        result[:, self._code] = self._weights.sum(axis=1) - result.sum(axis=1)
         return np.asarray(result)
 
 

@@ -56,7 +56,7 @@ class Densities:
             linear = precision * centers
             quadratic = precision
         else:
-            inverse = np.linalg.inv(components.spread) @ self._unit
+            inverse = np.linalg.inv((np.linalg.inv(self._unit) @ components.spread).astype(dtype, copy=False))
             log_volumes = -np.linalg.slogdet(inverse)[1][group]
             matrices = inverse.swapaxes(1, 2) @ inverse
             linear = (matrices[group] @ centers[:, :, None])[:, :, 0]

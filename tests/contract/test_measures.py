@@ -881,12 +881,15 @@ def test_class_prior_of_measure_and_of_estimate_agree(name):
 
 @every_posterior
 def test_class_prior_of_posterior_and_of_estimate_agree(name):
-    """They weight the same draws otherwise. False alarms as in `assert_agree`."""
+    """They weight the same draws otherwise. False alarms as in `assert_agree`.
+
+    Masses below 0 are cut off, by some 1e-10: those of draws come from densities in single precision.
+    """
     X, y = sample_for("tree")
     of_measure = make(name, random_state=0, class_prior=PRIOR).fit(X, y).error(trained("tree"))
     of_estimate = estimated(name, "tree").with_class_prior(PRIOR)
     assert abs(of_estimate.value - of_measure.value) <= 4.5 * of_measure.std_error
-    assert of_estimate.draws.mean() == pytest.approx(of_measure.value, abs=1e-12)
+    assert of_estimate.draws.mean() == pytest.approx(of_measure.value, abs=1e-9)
 
 
 @every_additive_measure
