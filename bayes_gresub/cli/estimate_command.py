@@ -137,7 +137,12 @@ def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed
     n_estimators = len(read_estimators(names))
     try:
         with console.collected_warnings() as warnings:
-            options: dict[str, Any] = {"groups": table.groups, "n_jobs": jobs, "progress": progress, "random_state": seed}
+            options: dict[str, Any] = {
+                "groups": table.groups,
+                "n_jobs": jobs,
+                "progress": progress,
+                "random_state": seed,
+            }
             return compare(rule, X, table.y, names, **options), warnings
     except Interrupted as stop:
         if stop.partial.rows:

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from bayes_gresub.data.exact_digits import exact_digits
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -162,15 +164,14 @@ def _read_text(stream: IO[bytes], name: str, mark: str, target: str | None) -> t
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             stream.seek(0)
-            frame = pd.read_csv(
-                stream, sep=mark, encoding=encoding, low_memory=False, index_col=False, float_precision="round_trip"
-            )
+            layout: dict[str, Any] = {"sep": mark, "encoding": encoding, "index_col": False}
+            frame: pd.DataFrame = pd.read_csv(stream, low_memory=False, **layout, **exact_digits())
             texts = None
             if target in names:
                 place = names.index(target)
                 stream.seek(0)
                 options: dict[str, Any] = {"dtype": str, "keep_default_na": False, "usecols": [place]}
-                texts = pd.read_csv(stream, sep=mark, encoding=encoding, index_col=False, **options).iloc[:, 0]
+                texts = pd.read_csv(stream, **layout, **options).iloc[:, 0]
     except pd.errors.ParserWarning as error:
         raise ValueError(f"{name} has rows with more values than its first line has names.") from error
     except pd.errors.EmptyDataError as error:

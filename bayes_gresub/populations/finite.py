@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayes_gresub.data.arrays import Ints, Labels
+from bayes_gresub.data.exact_digits import exact_digits
 from bayes_gresub.data.sample import Sample, encode_labels, read_sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.data.validation import check_whole
@@ -75,10 +76,7 @@ class FiniteData(Population):
         """
         import pandas as pd
 
-        if "engine" not in options:
-            # Without it the last digit of a number may differ from what was written.
-            options["float_precision"] = options.get("float_precision", "round_trip")
-        frame: pd.DataFrame = pd.read_csv(path, **options)
+        frame: pd.DataFrame = pd.read_csv(path, **({} if "engine" in options else exact_digits()) | options)
         if target not in frame.columns:
             raise ValueError(
                 f"target must be a column of {path}; got {target!r}. The columns are {list(frame.columns)}."

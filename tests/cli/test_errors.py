@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayes_gresub.data.exact_digits import exact_digits
+
 
 def refused(result):
     """Return the message of a command that was refused, in one line."""
@@ -168,7 +170,7 @@ def test_netcdf_without_draws(run, flowers):
 
 
 def test_no_estimator_that_answers(run, flowers):
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     pd.concat([data[data["kind"] == "a"], data[data["kind"] == "b"][:2]]).to_csv("few.csv", index=False)
     result = run("estimate", "few.csv", "--target", "kind", "--estimators", "calibrated-bolstered")
     assert "no estimator returned a number" in refused(result)

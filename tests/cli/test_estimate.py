@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import bayes_gresub as bg
 from bayes_gresub.cli import app
+from bayes_gresub.data.exact_digits import exact_digits
 
 QUICK = ("--estimators", "resub,bolstered,cv")
 
@@ -113,15 +114,12 @@ def test_numbers_are_those_of_compare(run, flowers):
     from bayes_gresub.cli.named_rules import make_rule
 
     result = run("estimate", flowers, "--target", "kind", *QUICK, "--seed", "3", "--csv", "out.csv")
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     expected = bg.compare(
         make_rule("rbf-svm"), data[["size", "weight"]], data["kind"], QUICK[1].split(","), random_state=3
     )
     assert result.exit_code == 0
-    assert (
-        pd.read_csv("out.csv", float_precision="round_trip")["estimate"].tolist()
-        == expected.to_frame()["estimate"].tolist()
-    )
+    assert pd.read_csv("out.csv", **exact_digits())["estimate"].tolist() == expected.to_frame()["estimate"].tolist()
 
 
 def test_parquet_is_read_as_csv_is(run, flowers, quick):
@@ -213,7 +211,7 @@ def test_interrupt_shows_what_is_done(run, flowers, monkeypatch):
 
 
 def test_failing_estimators_are_rows_with_their_reason(run, flowers):
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     pd.concat([data[data["kind"] == "a"], data[data["kind"] == "b"][:2]]).to_csv("few.csv", index=False)
     result = run("estimate", "few.csv", "--target", "kind", "--estimators", "resub,calibrated-bolstered")
     assert (result.exit_code, rows(result)["calibrated-bolstered"].split()[1]) == (0, "failed")

@@ -27,6 +27,7 @@ from skops import io
 import bayes_gresub as bg
 from bayes_gresub.cli import model_files
 from bayes_gresub.cli.loaded_trees import check_trees
+from bayes_gresub.data.exact_digits import exact_digits
 
 
 class Own(ClassifierMixin, BaseEstimator):
@@ -41,7 +42,7 @@ class Own(ClassifierMixin, BaseEstimator):
 
 
 def saved(model, flowers, columns=("size", "weight")):
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     io.dump(model.fit(data[list(columns)], data["kind"]), "model.skops")
     return model
 
@@ -58,9 +59,9 @@ def words(result):
 def test_model_is_judged_as_it_is(judge, flowers):
     model = saved(LinearDiscriminantAnalysis(), flowers)
     assert judge("--model", "model.skops", "--csv", "out.csv").exit_code == 0
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     expected = bg.Bolstered().fit(data[["size", "weight"]], data["kind"]).error(model).value
-    assert pd.read_csv("out.csv", float_precision="round_trip")["estimate"][1] == expected
+    assert pd.read_csv("out.csv", **exact_digits())["estimate"][1] == expected
 
 
 def test_refits_of_a_model_are_said_to_train_a_clone(judge, flowers):
@@ -74,7 +75,7 @@ def test_columns_that_the_model_does_not_know_are_left_out(judge, flowers):
 
 
 def test_pipeline_that_prepares_texts_is_judged_behind_its_preparation(run, mixed):
-    data = pd.read_csv(mixed, float_precision="round_trip")[["size", "colour", "kind"]]
+    data = pd.read_csv(mixed, **exact_digits())[["size", "colour", "kind"]]
     data.to_csv("texts.csv", index=False)
     encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["colour"]), remainder="passthrough")
     io.dump(make_pipeline(encoder, NearestCentroid()).fit(data[["size", "colour"]], data["kind"]), "model.skops")
@@ -100,7 +101,7 @@ def test_refused_pickle_is_not_loaded(judge, tmp_path):
 
 
 def test_trusted_pickle_is_loaded(judge, flowers):
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     model = NearestCentroid().fit(data[["size", "weight"]], data["kind"])
     Path("model.pkl").write_bytes(pickle.dumps(model))
     assert judge("--model", "model.pkl", "--trust").exit_code == 0
@@ -135,7 +136,7 @@ def test_missing_model_file(judge):
 
 
 def test_model_of_other_columns(run, flowers):
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     saved(NearestCentroid(), flowers)
     data[["size", "kind"]].to_csv("fewer.csv", index=False)
     result = run("estimate", "fewer.csv", "--target", "kind", "--model", "model.skops")
@@ -157,7 +158,7 @@ def test_model_and_classifier_exclude_each_other(judge, flowers):
 
 
 def trained_without_names(model, flowers):
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     io.dump(model.fit(data[["size", "weight"]].to_numpy(), data["kind"]), "model.skops")
     return model
 
@@ -215,7 +216,7 @@ COMMON = {
 
 @pytest.mark.parametrize("name", COMMON)
 def test_common_models_load_without_trust(run, mixed, name):
-    data = pd.read_csv(mixed, float_precision="round_trip")[
+    data = pd.read_csv(mixed, **exact_digits())[
         ["size", "colour", "kind"] if "columns" in name else ["size", "same", "kind"]
     ]
     data.to_csv("data.csv", index=False)

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 import bayes_gresub as bg
 from bayes_gresub.cli import app
 from bayes_gresub.cli.tables import read_table
+from bayes_gresub.data.exact_digits import exact_digits
 
 ESTIMATORS = "resub,bolstered,bolstered-cv,cv"
 
@@ -18,7 +19,7 @@ def prepared(mixed_file, tmp_path_factory):
     out = tmp_path_factory.mktemp("prepared") / "out.csv"
     options = ["--target", "kind", "--prepare", "--estimators", ESTIMATORS, "--csv", str(out)]
     result = CliRunner().invoke(app, ["estimate", str(mixed_file), *options], env={"COLUMNS": "80"})
-    return words(result), pd.read_csv(out, float_precision="round_trip").set_index("estimator")["estimate"]
+    return words(result), pd.read_csv(out, **exact_digits()).set_index("estimator")["estimate"]
 
 
 def words(result):
@@ -81,7 +82,7 @@ def test_nothing_to_prepare_is_said(run, flowers):
 
 
 def test_identifiers_are_warned_of(run, flowers):
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     data["name"] = [f"flower {number}" for number in range(len(data))]
     data.to_csv("named.csv", index=False)
     result = run("estimate", "named.csv", "--target", "kind", "--prepare", "--estimators", "resub")
@@ -89,7 +90,7 @@ def test_identifiers_are_warned_of(run, flowers):
 
 
 def test_numbers_spoilt_by_a_mark_are_warned_of(run, flowers):
-    data = pd.read_csv(flowers, float_precision="round_trip")
+    data = pd.read_csv(flowers, **exact_digits())
     data["age"] = [*map(str, range(20, 49)), "?"]
     data.to_csv("marked.csv", index=False)
     result = run("estimate", "marked.csv", "--target", "kind", "--prepare", "--estimators", "resub")
@@ -97,7 +98,7 @@ def test_numbers_spoilt_by_a_mark_are_warned_of(run, flowers):
 
 
 def test_missing_texts_are_a_text_of_their_own(run, mixed):
-    data = pd.read_csv(mixed, float_precision="round_trip")
+    data = pd.read_csv(mixed, **exact_digits())
     data.loc[:9, "colour"] = np.nan
     data.to_csv(mixed, index=False)
     result = run("estimate", mixed, "--target", "kind", "--prepare", "--estimators", "resub,cv")

@@ -16,6 +16,7 @@ import bayes_gresub as bg
 from bayes_gresub.cli import app
 from bayes_gresub.cli.named_rules import behind, make_rule
 from bayes_gresub.cli.tables import read_table
+from bayes_gresub.data.exact_digits import exact_digits
 
 ESTIMATORS = ["resub", "bolstered", "3nn-pp", "bolstered-cv", "cv", "boot-632"]
 MEASURES, QUICK = ESTIMATORS[:3], ESTIMATORS[:5]
@@ -145,5 +146,5 @@ def test_numbers_are_those_of_the_command_line(tmp_path):
     table = read_table(path, "kind")
     prepared = behind(table.preparation()[0], make_rule("rbf-svm"))
     expected = bg.compare(prepared, table.X, table.y, QUICK, random_state=3).to_frame()
-    assert pd.read_csv(out, float_precision="round_trip")["estimate"].tolist() == expected["estimate"].tolist()
-    assert pd.read_csv(out, float_precision="round_trip")["low"].dropna().tolist() == expected["low"].dropna().tolist()
+    assert pd.read_csv(out, **exact_digits())["estimate"].tolist() == expected["estimate"].tolist()
+    assert pd.read_csv(out, **exact_digits())["low"].dropna().tolist() == expected["low"].dropna().tolist()
