@@ -36,7 +36,7 @@ def default_estimators(table: Table) -> tuple[list[str], list[str]]:
     names, lines = list(DEFAULT), []
     if len(table) > MANY_ROWS:
         names.remove("boot-632+")
-        lines.append(f"boot-632+ is left out: with more than {MANY_ROWS:,} rows its 201 fits add little to cv.")
+        lines.append(f"boot-632+ is left out: with more than {MANY_ROWS:,} rows its 200 fits add little to cv.")
     if features < least and features <= _MOST_FEATURES:
         return names, lines
     reason = f"{least} rows in the smallest class" if features >= least else f"more than {_MOST_FEATURES} take minutes"

@@ -32,6 +32,7 @@ MOST_FEATURES = 40
 """Features beyond which draws of a full covariance matrix have too little in common to share points."""
 
 _LEAST_WEIGHT = 0.02
+_CENTERS = 64
 _COLLECTED_ELEMENTS = 2**23
 _DENSITY_ELEMENTS = 2**21
 
@@ -67,7 +68,7 @@ def confusion_draws(law: Law, regions: Regions, sampler: Sampler, center_labels:
     Sampled masses are averages of two estimates. The first counts the points drawn from each draw's own law. The second
     uses the points of all draws for each of them. Let :math:`p_s(x)` be the density of a class under draw s times the
     class's probability, and :math:`q(x)` that of the N points drawn of this class, the mean over draws. The mass of
-    any region but the class's own is
+    any region but the class's main one, where most of its centres lie, is
 
     .. math:: \frac1N \sum_{i:\, x_i \in R} \frac{p_s(x_i)}{q(x_i)},
 
@@ -137,7 +138,9 @@ def _sweep_points(
         if half == 1:
             rng = np.random.default_rng(child(sampler.seed, HALF, *([] if number == 0 else [2 * number, 0])))
             order = (np.arange(k)[:, None] * draws + rng.permutation(draws)).ravel()
-        collector = None if densities is None else _Collector(law, len(order) * sampler.n_points, child(seed, 0))
+        collector = None
+        if densities is not None:
+            collector = _Collector(law, len(order) * sampler.n_points, _main_regions(law, regions), child(seed, 0))
         taken = components if half == 0 else components.take(order)
         mass = region_mass(taken, regions, replace(sampler, seed=seed), center_labels=center_labels, seen=collector)
         n_predicted += mass.n_predicted
@@ -155,6 +158,14 @@ def _sweep_points(
     if densities is not None and collectors and not (number == 0 and _own_points_suffice(components, separate)):
         pools = [collector.pools(densities()) for collector in collectors]
     return _Sweep(separate, pools, mass.method, mass.exact, n_predicted)
+
+
+def _main_regions(law: Law, regions: Regions) -> Ints:
+    """Return for each class the region that most centres of its components lie in, of some draws spread evenly."""
+    rows = _rows_of_classes(law)
+    chosen = [members[np.linspace(0, len(members) - 1, _CENTERS).astype(np.intp)] for members in rows]
+    labels = regions.labels(law.components.centers[np.concatenate(chosen)]).reshape(len(rows), _CENTERS)
+    return np.array([np.bincount(row).argmax() for row in labels])
 
 
 def _own_points_suffice(components: Components, separate: Floats) -> bool:
@@ -192,10 +203,10 @@ def _combined(sweeps: list[_Sweep]) -> tuple[Floats, float]:
 
 
 class _Collector:
-    """Keeps the sampled points that are misclassified with their class and region, in bounded memory."""
+    """Keeps the sampled points outside the main region of their class, with class and region, in bounded memory."""
 
-    def __init__(self, law: Law, n_points: int, seed: np.random.SeedSequence) -> None:
-        self._law, self._seed = law, seed
+    def __init__(self, law: Law, n_points: int, main_regions: Ints, seed: np.random.SeedSequence) -> None:
+        self._law, self._main_regions, self._seed = law, main_regions, seed
         self._draws = len(law.weights)
         self._class_of_component = _component_labels(law).argmax(axis=1)
         # Beyond this size, points of every second draw, every third and so on.
@@ -211,9 +222,9 @@ class _Collector:
         classes = self._class_of_component[owners // self._draws]
         n = self._n_regions
         counts = np.bincount(classes * n + regions, minlength=n * n).reshape(n, n)
-        wrong = np.flatnonzero(classes != regions)
+        kept = np.flatnonzero(self._main_regions[classes] != regions)
         first = int(owners[0]) if len(owners) else -1
-        self._batches.append((first, points[wrong], classes[wrong], regions[wrong], counts))
+        self._batches.append((first, points[kept], classes[kept], regions[kept], counts))
 
     def pools(self, densities: list[Densities]) -> list[_Pool]:
         """Return the points of each class."""
@@ -226,19 +237,20 @@ class _Collector:
         for code, density in enumerate(densities):
             rows = np.flatnonzero(classes == code)
             weights = self._law.weights[:, self._class_of_component == code]
-            result.append(_Pool(code, points[rows], regions[rows], counts[code], weights, density, rng))
+            main = int(self._main_regions[code])
+            result.append(_Pool(main, points[rows], regions[rows], counts[code], weights, density, rng))
         return result
 
 
 class _Pool:
-    """Misclassified points of one class, drawn under all draws alike, and the masses that they give to each draw.
+    """Points of one class outside its main region, drawn under all draws alike, and the masses that they give to each.
 
-    The mass of the class's own region is what the others leave. `counts` are all points by region.
+    The mass of the main region is what the others leave. `counts` are all points by region.
     """
 
     def __init__(
         self,
-        code: int,
+        main: int,
         points: Floats,
         regions: Ints,
         counts: Ints,
@@ -246,7 +258,7 @@ class _Pool:
         densities: Densities,
         rng: np.random.Generator,
     ) -> None:
-        self._code, n_regions = code, len(counts)
+        self._main, n_regions = main, len(counts)
         order = rng.permutation(len(points))
         # Points of rare regions come early, so that a part of the points represents all regions.
         order = order[np.argsort(_ranks(regions[order]), kind="stable")]
@@ -259,7 +271,7 @@ class _Pool:
 
     @property
     def n_points(self) -> int:
-        """Return the number of misclassified points."""
+        """Return the number of points outside the main region."""
         return len(self._points)
 
     def masses(self, size: int) -> Floats:
@@ -278,7 +290,7 @@ class _Pool:
         draws, parts = self._weights.shape
         by_part = self._sums.reshape(-1, parts, draws)
         result = np.einsum("rps,sp->sr", by_part, self._weights) * (self._shares / np.maximum(used, 1))
-        result[:, self._code] = self._weights.sum(axis=1) - result.sum(axis=1)
+        result[:, self._main] = self._weights.sum(axis=1) - result.sum(axis=1)
         return np.asarray(result)
 
 

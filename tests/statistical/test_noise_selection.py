@@ -60,7 +60,11 @@ def trained(rule, seed):
 
 def small(name, **given):
     default = bg.make_estimator(name).get_params(deep=False)
-    fewer = {key: min(default[key], most) for key, most in AT_MOST.items() if key in default}
+    fewer = {
+        key: most if default[key] == "auto" else min(default[key], most)
+        for key, most in AT_MOST.items()
+        if key in default
+    }
     return bg.make_estimator(name, **fewer, **given)
 
 
