@@ -173,7 +173,8 @@ def _own_points_suffice(components: Components, separate: Floats) -> bool:
     if components.spread.ndim < 3 or components.dim <= FEW_FEATURES:
         return False
     noise, signal = _noise_and_signal(separate)
-    return bool(noise.sum() <= MAX_SWEEPS * MOST_NOISE * signal)
+    # The variance of the noise is known to some percent only.
+    return bool(noise.sum() <= 0.8 * MAX_SWEEPS * MOST_NOISE * signal)
 
 
 def _combined(sweeps: list[_Sweep]) -> tuple[Floats, float]:
