@@ -106,9 +106,21 @@ FORMULAS = (
         ("resampling/test_bootstrap.py", "-k zero"),
     ),
     Fault(
+        "repeated rows: kept apart",
+        "return Units(same, None, n_repeated)",
+        "return Units(None, None, n_repeated)",
+        ("resampling", "-k repeated or identical"),
+    ),
+    Fault(
+        "reference rule: residuals not divided by the diagonal",
+        "scores = targets - weights / np.diag(inverse)[:, None]",
+        "scores = targets - weights",
+        ("assessing/test_clues.py", "-k reference"),
+    ),
+    Fault(
         "nested cross-validation: bias of the smaller training parts",
-        "bias = (1 + (k - 2) / k) * (inner_losses.mean() - plain)",
-        "bias = (k - 2) / k * (inner_losses.mean() - plain)",
+        "return (1 + (self.k - 2) / self.k) * (inner - plain)",
+        "return (self.k - 2) / self.k * (inner - plain)",
         ("estimate/test_intervals.py", "-k nested_interval_is_that"),
     ),
     Fault(
@@ -149,8 +161,8 @@ FORMULAS = (
     ),
     Fault(
         "corrected t: variance without the share held out",
-        "(1 / len(gaps) + n_held_out / n_trained) * gaps.var(ddof=1)",
-        "(1 / len(gaps)) * gaps.var(ddof=1)",
+        "(1 / len(errors) + n_test / n_train) * np.var(errors, ddof=1)",
+        "(1 / len(errors)) * np.var(errors, ddof=1)",
         ("comparing/test_compare_classifiers.py", "-k nadeau"),
     ),
 )
@@ -323,8 +335,8 @@ ORDERS = (
     ),
     Fault(
         "parallel work: results as they are done",
-        'return_as="generator")',
-        'return_as="generator_unordered")',
+        'yield from Parallel(n_jobs=n_jobs, return_as="generator")',
+        'yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")',
         ("resampling/test_interruptible.py", "-k order_of_the_splits or change_no_number"),
     ),
     Fault(
@@ -335,8 +347,8 @@ ORDERS = (
     ),
     Fault(
         "comparison: rows sorted by name",
-        "for name, estimator in chosen.items():",
-        "for name, estimator in sorted(chosen.items()):",
+        "chosen) for name, estimator in chosen.items()]",
+        "chosen) for name, estimator in sorted(chosen.items())]",
         ("comparing/test_compare.py", "-k order_given"),
     ),
 )
