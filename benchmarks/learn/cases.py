@@ -1,4 +1,7 @@
-"""Cases to learn from: a classifier trained on a simulated sample, its clues, estimates with refits, its true error."""
+"""Cases to learn from: a classifier trained on a simulated sample, its clues, estimates with refits, its true error.
+
+Usage: `python -m benchmarks.learn.cases FOLDER FIRST STEP HOURS`.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,11 @@ N_REFITS = 10
 POPULATIONS_A_FILE = 100
 
 
-def main(folder: str, first: int, hours: float) -> None:
-    """Write cases to files of 100 populations each, from this file number on; files that exist are not made again."""
+def main(folder: str, first: int, step: int, hours: float) -> None:
+    """Write cases to files of 100 populations each; files that exist are not made again.
+
+    The files are numbered first, first + step, ...: so several processes share the work.
+    """
     end, number = time.time() + 3600 * hours, first
     Path(folder).mkdir(parents=True, exist_ok=True)
     while time.time() < end:
@@ -44,7 +50,7 @@ def main(folder: str, first: int, hours: float) -> None:
             unfinished.write_text(json.dumps(cases))
             unfinished.rename(path)
             print(f"{path.name}: {len(cases)} cases")
-        number += 2 if first in (0, 1) else 1
+        number += step
 
 
 def cases_of_population(number: int) -> list[dict[str, Any]]:
@@ -110,4 +116,4 @@ def _refits(rule: Any, classifier: Any, X: Floats, y: Ints, seed: int) -> dict[s
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
