@@ -207,6 +207,7 @@ def test_feature_that_is_constant_without_one_row(rule):
     np.testing.assert_array_equal(left_out(rule, X, y).codes, refits(rule, X, y, np.arange(20))[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{"with_mean": False}, {"with_std": False}], ids=str)
 @pytest.mark.parametrize("rule", [KNeighborsClassifier(3), SVC(tol=1e-6), GaussianNB()], ids=str)
 def test_scaler_that_does_half_of_its_work(rule, settings):

@@ -142,6 +142,7 @@ def test_conservative_z_is_that_of_the_formula():
     assert [*interval] == pytest.approx([max(0, center - half), min(1, center + half)], abs=1e-12)
 
 
+@pytest.mark.long
 def test_conservative_variance_is_not_below_that_of_the_estimate():
     """Over 120 samples of 40 points the mean of its estimates must exceed the variance of the estimates themselves.
 
