@@ -84,6 +84,7 @@ def train(rule: Any, X: Floats, y: Labels) -> Any | None:
         warnings.filterwarnings("ignore", "Variables are collinear", UserWarning)
         warnings.filterwarnings("ignore", "self.within_class_std_dev_ has at least 1 zero", UserWarning)
         warnings.filterwarnings("ignore", "Ill-conditioned matrix")
+        warnings.filterwarnings("ignore", "The covariance matrix of class")
         try:
             return clone(rule).fit(X, y)
         except np.linalg.LinAlgError:

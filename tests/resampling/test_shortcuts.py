@@ -103,6 +103,9 @@ MACHINES = {
     "scaled poly": scaled(SVC(kernel="poly", degree=2, coef0=1.0, tol=1e-6)),
     "linear": SVC(kernel="linear", C=0.01, tol=1e-6),
 }
+if "shrinkage" not in QuadraticDiscriminantAnalysis().get_params():
+    # Before 1.8 scikit-learn cannot predict labels of text in this setting.
+    del EXACT["knn minkowski"]
 SHARED_VOTES = [name for name in EXACT if "knn" in name]
 
 
