@@ -13,7 +13,13 @@ N_TREES = 10
 
 
 def bagged_tree_clues(
-    features: Floats, codes: Ints, groups: Ints, predicted: Ints, weights: Floats, seed: np.random.SeedSequence
+    features: Floats,
+    codes: Ints,
+    groups: Ints,
+    predicted: Ints,
+    weights: Floats,
+    n_classes: int,
+    seed: np.random.SeedSequence,
 ) -> dict[str, float]:
     """Return the error of one tree and of the trees' vote, out of bag, and how often the classifier differs from it.
 
@@ -21,7 +27,7 @@ def bagged_tree_clues(
     """
     rng = np.random.default_rng(child(seed, RULES))
     _, group = np.unique(groups, return_inverse=True)
-    n_groups, n_classes = int(group.max()) + 1, int(codes.max()) + 1
+    n_groups = int(group.max()) + 1
     counts = rng.multinomial(n_groups, np.full(n_groups, 1.0 / n_groups), size=N_TREES)[:, group]
     # Trees of scikit-learn work in single precision.
     limit = float(np.finfo(np.float32).max)
@@ -46,10 +52,9 @@ def bagged_tree_clues(
     vote = votes[seen] / votes[seen].sum(axis=1, keepdims=True)
     mass = weights[seen] / total
     chosen = vote.argmax(axis=1)
-    known = np.minimum(predicted[seen], n_classes - 1)
     return {
         "tree_error": wrong / judged,
         "bagged_error": float(mass @ (chosen != codes[seen])),
         "bagged_apart": float(mass @ (chosen != predicted[seen])),
-        "bagged_posterior": float(mass @ (1.0 - vote[np.arange(len(vote)), known])),
+        "bagged_posterior": float(mass @ (1.0 - vote[np.arange(len(vote)), predicted[seen]])),
     }

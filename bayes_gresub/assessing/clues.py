@@ -17,6 +17,7 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import WIDTHS, child
 from bayes_gresub.data.units import pooled_deviation, to_units
+from bayes_gresub.regions.geometry import listed_classes
 from bayes_gresub.regions.region import decision_region
 from bayes_gresub.resampling.shortcuts import LeftOut
 
@@ -58,21 +59,26 @@ def clues(subject: TrainedOn, left_out: LeftOut | None, seed: np.random.SeedSequ
         sample = subject.sample
     groups, codes, weights = subject.groups, sample.codes, sample.weights
     units = _units(sample)
-    near = neighborhood(units, codes, groups, sample.n_classes)
+    n_classes = sample.n_classes + _n_unseen_classes(subject)
+    near = neighborhood(units, codes, groups, n_classes)
     smoothed, predicted = smoothing_clues(subject.classifier, sample, near, seed)
-    by_rank = neighborhood(ranks(sample.features), codes, groups, sample.n_classes)
+    by_rank = neighborhood(ranks(sample.features), codes, groups, n_classes)
     everywhere = predicted if subject is whole else _predict(whole, seed)
-    # A class that only the classifier has is nobody's neighbour.
-    known = np.minimum(predicted, sample.n_classes - 1)
     return {
         **_description(whole.sample, everywhere, whole.groups),
-        **near.clues(codes, known, weights),
-        **{f"rank_{name}": value for name, value in by_rank.clues(codes, known, weights).items()},
+        **near.clues(codes, predicted, weights),
+        **{f"rank_{name}": value for name, value in by_rank.clues(codes, predicted, weights).items()},
         **smoothed,
-        **reference_clues(units - weights @ units, codes, groups, predicted, weights, sample.n_classes),
-        **bagged_tree_clues(sample.features, codes, groups, predicted, weights, seed),
+        **reference_clues(units - weights @ units, codes, groups, predicted, weights, n_classes),
+        **bagged_tree_clues(sample.features, codes, groups, predicted, weights, n_classes, seed),
         **_left_out_clues(whole, left_out, everywhere),
     }
+
+
+def _n_unseen_classes(subject: TrainedOn) -> int:
+    """Return the number of classes that the classifier lists and the sample lacks."""
+    listed = listed_classes(subject.classifier)
+    return 0 if listed is None else int((~np.isin(listed, subject.sample.classes)).sum())
 
 
 def _predict(subject: TrainedOn, seed: np.random.SeedSequence) -> Ints:
@@ -117,11 +123,14 @@ def _left_out_clues(subject: TrainedOn, left_out: LeftOut | None, predicted: Int
         ("own_error", "own_changed", "own_doubt", "has_own", "has_doubt", "leaf_error", "has_leaf"), 0.0
     )
     if left_out is not None:
-        result["own_error"] = float(weights @ (left_out.codes != codes))
-        result["own_changed"] = float(weights @ (left_out.codes != predicted))
+        # Rows that every member of a forest has seen are not left out by any.
+        out = np.flatnonzero(left_out.codes >= 0)
+        mass = weights[out] / weights[out].sum()
+        result["own_error"] = float(mass @ (left_out.codes != codes)[out])
+        result["own_changed"] = float(mass @ (left_out.codes != predicted)[out])
         result["has_own"] = 1.0
         if left_out.probabilities and left_out.scores is not None:
-            result["own_doubt"] = float(weights @ (1.0 - left_out.scores[rows, codes]))
+            result["own_doubt"] = float(mass @ (1.0 - left_out.scores[out, codes[out]]))
             result["has_doubt"] = 1.0
         return result
     votes = leaf_votes(subject.classifier, sample.restored(rows), codes, subject.groups, sample.n_classes)

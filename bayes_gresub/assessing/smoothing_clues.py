@@ -33,7 +33,7 @@ def smoothing_clues(
 
     are the bolstered error, the mass that changes its label on the way, and a bolstered posterior-probability error.
     """
-    widths = near.class_distances(sample.codes) / chi_median(max(1, sample.features.shape[1]))
+    widths = near.class_distances(sample.codes)[: sample.n_classes] / chi_median(max(1, sample.features.shape[1]))
     measure = Bolstered(SphericalGaussian(widths), n_points=N_POINTS).fit_sample(sample, seed)
     masses, region = measure.confusions(classifier, sample, seed, SCALES)
     predicted, rows, weights = region.center_labels, np.arange(len(sample.codes)), sample.weights
@@ -46,9 +46,7 @@ def smoothing_clues(
         result[f"semi_{scale:g}"] = float(weights @ np.where(wrong, 1.0, missed))
         result[f"flipped_{scale:g}"] = float(weights @ (1.0 - about[rows, predicted]))
         for k in (3, 9):
-            shares = near.shares[k]
-            known = about[:, : shares.shape[1]]
-            result[f"both{k}_{scale:g}"] = float(weights @ (1.0 - (known * shares).sum(axis=1)))
+            result[f"both{k}_{scale:g}"] = float(weights @ (1.0 - (about * near.shares[k]).sum(axis=1)))
     return result, predicted
 
 

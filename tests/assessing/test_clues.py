@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -117,9 +118,9 @@ def test_bagged_trees_do_not_learn_noise_from_copies_of_a_row():
     """Labels of 60 points are coin tosses; each point stands five times. 4.5 s.e.: false alarm 7e-6."""
     rng = np.random.default_rng(0)
     X, y = np.repeat(rng.normal(size=(60, 3)), 5, axis=0), np.repeat(np.arange(60) % 2, 5)
-    found = bagged_tree_clues(X, y, np.repeat(np.arange(60), 5), y, equal_weights(300), SEED)
+    found = bagged_tree_clues(X, y, np.repeat(np.arange(60), 5), y, equal_weights(300), 2, SEED)
     assert abs(found["tree_error"] - 0.5) < 4.5 * np.sqrt(0.25 / 60)
-    assert bagged_tree_clues(X, y, np.arange(300), y, equal_weights(300), SEED)["tree_error"] < 0.2
+    assert bagged_tree_clues(X, y, np.arange(300), y, equal_weights(300), 2, SEED)["tree_error"] < 0.2
 
 
 def every_clue(X, y, classifier, seed=SEED, groups=None):
@@ -171,3 +172,21 @@ def test_large_samples_take_a_part_of_the_rows_and_all_of_the_leave_one_out():
     assert found["own_error"] == pytest.approx(float(bg.LeaveOneOut(shortcut=True).error(classifier, X, y)), abs=1e-12)
     small = every_clue(X[:900], y[:900], KNeighborsClassifier(3).fit(X[:900], y[:900]))
     assert found["smooth_error"] == pytest.approx(small["smooth_error"], abs=0.06)
+
+
+def test_rows_that_every_tree_has_seen_are_left_out_of_the_own_error():
+    X, y = points()
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    expected = bg.OutOfBag().error(forest, X, y, classifier=forest)
+    found = every_clue(X, y, forest)
+    assert expected.details["points_in_every_bag"] > 0
+    assert found["own_error"] == pytest.approx(expected.value, abs=1e-12)
+    assert np.isfinite(found["own_doubt"])
+
+
+def test_class_that_only_the_classifier_has_is_an_error():
+    X, y = points()
+    classifier = KNeighborsClassifier(1).fit(np.vstack([X[4:], X[:4]]), np.r_[y[4:], [7] * 4])
+    found = clues(TrainedOn(classifier, read_sample(X, y), np.arange(40)), None, SEED)
+    assert found["apparent"] == pytest.approx(0.1)
+    assert np.isfinite(list(found.values())).all()
