@@ -1,6 +1,7 @@
 """The public names of the package and where each lives; `__init__.py` loads them when they are first used."""
 
 from . import datasets, paper, studies
+from .assessing import Answer, assess
 from .comparing import compare, compare_classifiers
 from .estimate import ErrorEstimate
 from .kernels import DiagonalGaussian, FullGaussian, SphericalGaussian, UniformBall
@@ -33,6 +34,7 @@ from .studies import Study, StudyResults
 
 __all__ = [
     "KNN",
+    "Answer",
     "Bayesian",
     "Bolstered",
     "BolsteredPosterior",
@@ -66,6 +68,7 @@ __all__ = [
     "TorchFeatures",
     "UniformBall",
     "WholeSet",
+    "assess",
     "compare",
     "compare_classifiers",
     "datasets",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
+from sklearn import config_context
+from sklearn.tree import DecisionTreeRegressor
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.seeds import RULES, as_int, child
@@ -21,9 +22,12 @@ def bagged_tree_clues(
     n_classes: int,
     seed: np.random.SeedSequence,
 ) -> dict[str, float]:
-    """Return the error of one tree and of the trees' vote, out of bag, and how often the classifier differs from it.
+    r"""Return the error of one tree and of the trees' vote, out of bag, and how often the classifier differs from it.
 
-    These are rules of reference: the classifier that is judged is not refitted, whatever it is.
+    These are rules of reference: the classifier that is judged is not refitted, whatever it is. The trees are fitted to
+    indicators of the classes by least squares, which is the Gini index, and takes a third of a classifier's time:
+
+    .. math:: \sum_c p_c (1 - p_c) = \sum_c \mathrm{Var}\, I(Y = c)
     """
     rng = np.random.default_rng(child(seed, RULES))
     _, group = np.unique(groups, return_inverse=True)
@@ -33,16 +37,22 @@ def bagged_tree_clues(
     limit = float(np.finfo(np.float32).max)
     points = np.ascontiguousarray(np.clip(features, -limit, limit), dtype=np.float32)
     votes, wrong, judged = np.zeros((len(codes), n_classes)), 0.0, 0.0
+    present, columns = np.unique(codes, return_inverse=True)
+    targets = np.eye(len(present))[columns]
+    # Of two classes, one indicator says it all.
+    fitted = np.ascontiguousarray(targets[:, 1:] if len(present) == 2 else targets)
     for number, count in enumerate(counts):
         out = np.flatnonzero(count == 0)
         if not len(out) or not count.any():
             continue
-        tree = DecisionTreeClassifier(random_state=as_int(child(seed, RULES, number)))
-        tree.fit(points, codes, sample_weight=(count * weights), check_input=False)
-        shares = tree.predict_proba(points[out], check_input=False)
-        columns = tree.classes_
-        votes[np.ix_(out, columns)] += shares
-        chosen = columns[shares.argmax(axis=1)]
+        tree = DecisionTreeRegressor(random_state=as_int(child(seed, RULES, number)))
+        with config_context(skip_parameter_validation=True, assume_finite=True):
+            tree.fit(points, fitted, sample_weight=(count * weights), check_input=False)
+        shares = tree.tree_.predict(points[out]).reshape(len(out), -1)
+        if len(present) == 2:
+            shares = np.hstack([1.0 - shares, shares])
+        votes[np.ix_(out, present)] += shares
+        chosen = present[shares.argmax(axis=1)]
         wrong += float(weights[out] @ (chosen != codes[out]))
         judged += float(weights[out].sum())
     seen = votes.sum(axis=1) > 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_gresub.assessing.bagged_trees import bagged_tree_clues
 from bayes_gresub.assessing.neighbor_clues import neighborhood, ranks
+from bayes_gresub.assessing.out_of_bag_labels import OutOfBagLabels
 from bayes_gresub.assessing.reference_clues import reference_clues
 from bayes_gresub.assessing.smoothing_clues import smoothing_clues
 from bayes_gresub.assessing.tree_clues import leaf_votes
@@ -46,8 +47,16 @@ class TrainedOn:
         return TrainedOn(self.classifier, self.sample.part(rows), self.groups[rows])
 
 
-def clues(subject: TrainedOn, left_out: LeftOut | None, seed: np.random.SeedSequence) -> Mapping[str, float]:
-    """Return the clues by name; `left_out` is the classifier's own leave-one-out, if it has a shortcut.
+def clues(
+    subject: TrainedOn,
+    left_out: LeftOut | None,
+    seed: np.random.SeedSequence,
+    out_of_bag: OutOfBagLabels | None = None,
+) -> Mapping[str, float]:
+    """Return the clues by name.
+
+    `left_out` is the classifier's own leave-one-out, if it has a shortcut; `out_of_bag` the labels by refits on
+    resamples at the rows that each left out, if there were refits: these add clues of their own.
 
     Of more than 1,000 rows, neighbours, references and kernels use a random part; size, shares, apparent error and
     leave-one-out are those of all rows.
@@ -55,8 +64,12 @@ def clues(subject: TrainedOn, left_out: LeftOut | None, seed: np.random.SeedSequ
     whole, sample = subject, subject.sample
     if len(sample.codes) > MOST_ROWS:
         rng = np.random.default_rng(child(seed, WIDTHS))
-        subject = subject.part(np.sort(rng.choice(len(sample.codes), MOST_ROWS, replace=False)))
+        chosen = np.sort(rng.choice(len(sample.codes), MOST_ROWS, replace=False))
+        subject = subject.part(chosen)
         sample = subject.sample
+        near_labels = None if out_of_bag is None else out_of_bag.part(chosen)
+    else:
+        near_labels = out_of_bag
     groups, codes, weights = subject.groups, sample.codes, sample.weights
     units = _units(sample)
     n_classes = sample.n_classes + _n_unseen_classes(subject)
@@ -64,7 +77,7 @@ def clues(subject: TrainedOn, left_out: LeftOut | None, seed: np.random.SeedSequ
     smoothed, predicted = smoothing_clues(subject.classifier, sample, near, seed)
     by_rank = neighborhood(ranks(sample.features), codes, groups, n_classes)
     everywhere = predicted if subject is whole else _predict(whole, seed)
-    return {
+    result = {
         **_description(whole.sample, everywhere, whole.groups),
         **near.clues(codes, predicted, weights),
         **{f"rank_{name}": value for name, value in by_rank.clues(codes, predicted, weights).items()},
@@ -73,6 +86,10 @@ def clues(subject: TrainedOn, left_out: LeftOut | None, seed: np.random.SeedSequ
         **bagged_tree_clues(sample.features, codes, groups, predicted, weights, n_classes, seed),
         **_left_out_clues(whole, left_out, everywhere),
     }
+    if out_of_bag is not None and near_labels is not None:
+        result |= out_of_bag.clues(whole.sample.codes, everywhere, whole.sample.weights, n_classes)
+        result |= near_labels.posterior_clues(near.shares, weights)
+    return result
 
 
 def _n_unseen_classes(subject: TrainedOn) -> int:

@@ -10,9 +10,10 @@ import typer
 
 from bayes_gresub.cli import console
 from bayes_gresub.cli.files import check_figure, check_outputs, listed, replacing, save_figure
-from bayes_gresub.cli.report import as_json, print_answer
+from bayes_gresub.cli.report import as_json, print_answer, print_table
 
 if TYPE_CHECKING:
+    from bayes_gresub.assessing import Answer
     from bayes_gresub.cli.tables import Table
     from bayes_gresub.comparing import Comparison
 
@@ -34,6 +35,7 @@ SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random numbers
 JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes for refits; -1 for all cores.")]
 
 DEFAULT_CLASSIFIER = "rbf-svm"
+DEFAULT_REFITS = 10
 
 
 def estimate(
@@ -51,6 +53,14 @@ def estimate(
     estimators: Annotated[
         str | None,
         typer.Option(metavar="NAMES", help="Comma-separated (see list), or main, or all; six by default."),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A file with rows that nothing has seen, with the same columns."),
+    ] = None,
+    refits: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Refits for the answer; 10 by default, none with --model."),
     ] = None,
     prepare: PrepareOption = False,
     drop: DropOption = None,
@@ -91,6 +101,8 @@ def estimate(
     if netcdf is not None:
         check_draws(names)
         _check_netcdf()
+    held_out = None if test is None else _held_out(test, target, table, drop, separator, groups)
+    n_refits = (DEFAULT_REFITS if model is None else 0) if refits is None else refits
     name = DEFAULT_CLASSIFIER if classifier is None else classifier
     if model is None:
         rule, X, about = named_classifier(table, name, prepare)
@@ -104,6 +116,8 @@ def estimate(
         "classifier": None if model else name,
         "model": None if model is None else str(model),
         "estimators": names,
+        "test": test,
+        "refits": n_refits,
         "prepare": prepare,
         "drop": drop or [],
         "groups": groups,
@@ -112,20 +126,55 @@ def estimate(
     }
     check_settings(n_jobs=jobs)
     check_folds(read_estimators(names), table.y)
-    comparison, warnings = _compare(rule, X, table, names, jobs, seed)
+    answer = _assess(rule, X, table, held_out, n_refits, jobs, seed)
+    comparison, warnings = _compare(rule, X, table, names, held_out, answer, jobs, seed)
     if all(row.estimate is None for row in comparison.rows):
         raise ValueError(f"no estimator returned a number. {comparison.rows[0].message}")
     try:
         # Before anything is printed: whoever reads that may stop, and the work would be lost.
-        written = _write(comparison, table, settings, warnings, outputs, force)
+        written = _write(comparison, table, answer, settings, warnings, outputs, force)
     finally:
-        print_answer(comparison, table, warnings)
+        print_table(comparison, table, answer, warnings)
     typer.echo()
     for text in written:
         console.note(text, "")
 
 
-def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed: int) -> tuple[Comparison, list[str]]:
+def _held_out(
+    test: str, target: str | None, table: Table, drop: list[str] | None, separator: str | None, groups: str | None
+) -> tuple[Any, Any]:
+    """Return features and labels of the rows that nothing has seen."""
+    from bayes_gresub.cli.tables import read_test_table
+
+    return read_test_table(test, target, table, drop=drop or (), separator=separator, groups=groups)
+
+
+def _assess(
+    rule: Any, X: Any, table: Table, held_out: tuple[Any, Any] | None, refits: int, jobs: int | None, seed: int
+) -> Answer:
+    """Return the answer and print it first: the table may take longer."""
+    from bayes_gresub.assessing import assess
+
+    with console.collected_warnings():
+        # The rows of the table repeat the warnings.
+        answer = assess(
+            rule, X, table.y, refits=refits, test=held_out, groups=table.groups, n_jobs=jobs, random_state=seed
+        )
+    largest = max(table.counts, key=lambda label: table.counts[label])
+    print_answer(answer, table.majority_class_error, largest)
+    return answer
+
+
+def _compare(
+    rule: Any,
+    X: Any,
+    table: Table,
+    names: Any,
+    held_out: tuple[Any, Any] | None,
+    answer: Answer,
+    jobs: int | None,
+    seed: int,
+) -> tuple[Comparison, list[str]]:
     """Return the comparison and the warnings of libraries; an interrupt prints the rows that are done."""
     from bayes_gresub.comparing import compare
     from bayes_gresub.comparing.compare import read_estimators
@@ -138,6 +187,7 @@ def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed
     try:
         with console.collected_warnings() as warnings:
             options: dict[str, Any] = {
+                "test": held_out,
                 "groups": table.groups,
                 "n_jobs": jobs,
                 "progress": progress,
@@ -146,7 +196,7 @@ def _compare(rule: Any, X: Any, table: Table, names: Any, jobs: int | None, seed
             return compare(rule, X, table.y, names, **options), warnings
     except Interrupted as stop:
         if stop.partial.rows:
-            print_answer(stop.partial, table)
+            print_table(stop.partial, table, answer)
         raise Interrupted(f"stopped after {len(stop.partial.rows)} of {n_estimators} rows.") from stop
 
 
@@ -226,6 +276,7 @@ def _print_head(table: Table, about: list[tuple[str, str]], left_out: list[str])
 def _write(
     comparison: Comparison,
     table: Table,
+    answer: Answer,
     settings: dict[str, Any],
     warnings: list[str],
     outputs: dict[str, Path | None],
@@ -235,7 +286,7 @@ def _write(
     lines = []
     if path := outputs["--json"]:
         with replacing(path, force) as beside:
-            beside.write_text(as_json(comparison, table, settings, warnings), encoding="utf-8")
+            beside.write_text(as_json(comparison, table, answer, settings, warnings), encoding="utf-8")
         lines.append(f"{path}: everything, with what each number estimates and why it has no interval")
     if path := outputs["--csv"]:
         with replacing(path, force) as beside:
@@ -243,7 +294,7 @@ def _write(
         lines.append(f"{path}: the table")
     if path := outputs["--plot"]:
         with replacing(path, force) as beside:
-            save_figure(comparison, beside, f"Error of {comparison.subject}")
+            save_figure(comparison, beside, f"Error of {comparison.subject}", answer=answer)
         lines.append(f"{path}: the table as a figure")
     if path := outputs["--netcdf"]:
         estimates = {row.name: row.estimate for row in comparison.rows if row.estimate is not None}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bayes_gresub.assessing import Answer
     from bayes_gresub.comparing import Comparison
 
 FIGURES = (".png", ".svg", ".pdf")
@@ -96,7 +97,12 @@ def listed(text: str) -> list[str]:
 
 
 def save_figure(
-    comparison: Comparison, path: Path, title: str, height: float | None = None, reference: float | None = None
+    comparison: Comparison,
+    path: Path,
+    title: str,
+    height: float | None = None,
+    reference: float | None = None,
+    answer: Answer | None = None,
 ) -> None:
     """Draw all estimates with their intervals into a file; `reference` is an error to compare with."""
     import matplotlib
@@ -108,7 +114,7 @@ def save_figure(
 
     height = 0.27 * len(comparison.rows) + 2.2 if height is None else height
     figure, ax = plt.subplots(figsize=(7, height), layout="constrained")
-    comparison.plot(reference=reference, ax=ax)
+    comparison.plot(reference=reference, ax=ax, answer=answer)
     ax.set_title(title, fontsize="medium", **AS_WRITTEN)
     figure.savefig(path, dpi=150)
     plt.close(figure)

@@ -1,4 +1,4 @@
-"""What `estimate` prints and writes: the table, why some rows have no interval, and which number to read."""
+"""What `estimate` prints and writes: the answer, the table, why some rows have no interval."""
 
 from __future__ import annotations
 
@@ -9,39 +9,36 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bayes_gresub import __version__
+from bayes_gresub.assessing.far_rows import far_rows
 from bayes_gresub.cli import console
 
 if TYPE_CHECKING:
+    from bayes_gresub.assessing import Answer
     from bayes_gresub.cli.tables import Table
     from bayes_gresub.comparing import Comparison, Row
-    from bayes_gresub.estimate.intervals import Interval
-
-_READ_FIRST = (
-    "boot-632+",
-    "repeated-cv",
-    "nested-cv",
-    "cv",
-    "cv10",
-    "boot-632",
-    "loo",
-    "boot-zero",
-    "calibrated-bolstered",
-    "bayesian",
-    "bayes",
-    "bayesian-shared",
-    "gp-pp",
-    "bolstered-3nn-pp",
-    "semi-bolstered",
-    "bolstered",
-    "3nn-pp",
-)
-"""Rows to report, best first; see "Which number to report" in the README."""
 
 _COLUMNS = ("name", "error", "interval", "fits", "seconds")
 _SIDES = ("left", "right", "left", "right", "right")
 
 
-def print_answer(comparison: Comparison, table: Table, warnings: Sequence[str] = ()) -> None:
+def print_answer(answer: Answer, majority_class_error: float, largest_class: Any) -> None:
+    """Print the number to read with its interval, how it was found, and what a reader must know."""
+    interval = answer.interval()
+    console.note(
+        f"Of 100 new rows of this kind about {100 * answer.error:.1f} would be classified wrongly "
+        f"({100 * answer.level:g}% interval {100 * interval.low:.1f} to {100 * interval.high:.1f}); "
+        f"{100 * majority_class_error:.1f} by always predicting {console.printable(str(largest_class))}.",
+        "",
+    )
+    console.note(answer.how, "")
+    for finding in answer.findings:
+        console.note(f"{_capital(str(finding))}.")
+    if answer.improvements:
+        console.note(f"Better: {'; or '.join(improvement.short for improvement in answer.improvements)}.")
+    typer.echo()
+
+
+def print_table(comparison: Comparison, table: Table, answer: Answer | None, warnings: Sequence[str] = ()) -> None:
     """Print the table and the notes; `warnings` are those of libraries."""
     reasons: dict[str, str] = {}
     titles, *rows = comparison.text_table(_COLUMNS)
@@ -54,12 +51,20 @@ def print_answer(comparison: Comparison, table: Table, warnings: Sequence[str] =
     for reason, letter in reasons.items():
         console.note(reason, f"({letter}) ")
     typer.echo()
-    for text in [*_headline(comparison, table), *_notes(comparison, table), *(f"Warning: {_cut(w)}" for w in warnings)]:
+    far = None if answer is None else far_rows(answer, comparison)
+    contradictions = [] if far is None else [f"{_capital(str(far))}."]
+    for text in [*contradictions, *_notes(comparison, table), *(f"Warning: {_cut(w)}" for w in warnings)]:
         console.note(text)
 
 
-def as_json(comparison: Comparison, table: Table, settings: dict[str, Any], warnings: Sequence[str] = ()) -> str:
-    """Return everything as JSON: the settings, the data in words, and every row with all that its estimate holds."""
+def as_json(
+    comparison: Comparison,
+    table: Table,
+    answer: Answer | None,
+    settings: dict[str, Any],
+    warnings: Sequence[str] = (),
+) -> str:
+    """Return everything as JSON: the answer, settings, the data in words, and every row with all its estimate holds."""
     data = {
         "name": table.name,
         "target": table.target,
@@ -74,6 +79,7 @@ def as_json(comparison: Comparison, table: Table, settings: dict[str, Any], warn
         "data": data,
         "classifier": str(comparison.subject),
         "level": comparison.level,
+        "answer": None if answer is None else answer.to_dict(),
         "rows": [_row_as_dict(row, comparison.level) for row in comparison.rows],
         "notes": [*comparison.preparation, *comparison.notes],
         "warnings": list(warnings),
@@ -86,41 +92,6 @@ def _no_interval(row: Row) -> str:
     if row.estimate is None:
         return f"failed: {row.message}"
     return "" if row.no_interval is None else f"no interval: {row.no_interval.short}"
-
-
-def _read_first(comparison: Comparison) -> Row | None:
-    estimated = {row.name: row for row in comparison.rows if row.estimate is not None}
-    return next((estimated[name] for name in _READ_FIRST if name in estimated), None)
-
-
-def _headline(comparison: Comparison, table: Table) -> list[str]:
-    """Return which number to read, and its meaning."""
-    first = _read_first(comparison)
-    majority = console.printable(str(max(table.counts, key=lambda label: table.counts[label])))
-    if first is None or first.estimate is None:
-        return [
-            "Do not report one of these alone: add boot-632+ to --estimators. majority class: the error of always "
-            f"predicting {majority}."
-        ]
-    interval = first.interval(comparison.level)
-    ends = ""
-    if interval is not None:
-        ends = f" ({100 * interval.level:g}% interval {100 * interval.low:.1f} to {100 * interval.high:.1f})"
-    return [
-        f"Read {first.name}: of 100 new rows of this kind about {100 * first.estimate.value:.1f} would be classified "
-        f"wrongly{ends}; {100 * table.majority_class_error:.1f} by always predicting {majority} (majority class). "
-        f"{_why(first, interval)}",
-    ]
-
-
-def _why(row: Row, interval: Interval | None) -> str:
-    if row.kind == "resampler":
-        reason = "It trains the classifier again on parts of the rows and counts errors on the others."
-    elif _assumes_class_model(row):
-        return "It holds if every class is about Gaussian; boot-632+ does not need that."
-    else:
-        reason = "It smooths the training rows, and depends on how: compare several, or add boot-632+."
-    return reason if interval is not None else f"{reason} boot-632+ has an interval as well."
 
 
 def _notes(comparison: Comparison, table: Table) -> list[str]:
@@ -136,28 +107,11 @@ def _notes(comparison: Comparison, table: Table) -> list[str]:
         )
     if any(map(_assumes_class_model, rows)):
         notes.append("Bayesian estimates assume that every class is about Gaussian; their interval holds if that does.")
-        notes += _contradictions(comparison)
     notes.append(
         "Features chosen or settings tuned on these rows beforehand make every number too low. Rows that were "
         "not used at all would give the best estimate."
     )
     return notes + [f"{row.name} warns: {row.message}" for row in rows if row.message]
-
-
-def _contradictions(comparison: Comparison) -> list[str]:
-    """Return a note if the number to read lies outside the interval of a row with a model of the classes."""
-    first = _read_first(comparison)
-    if first is None or first.estimate is None or first.kind != "resampler":
-        return []
-    outside = []
-    for row in filter(_assumes_class_model, comparison.rows):
-        interval = row.interval(comparison.level)
-        if interval is not None and not interval.low <= first.estimate.value <= interval.high:
-            outside.append(row.name)
-    return [
-        f"The interval of {name} does not hold the estimate of {first.name}: do not rely on its model."
-        for name in outside
-    ]
 
 
 def _assumes_class_model(row: Row) -> bool:
@@ -185,6 +139,10 @@ def _finite(thing: Any) -> Any:
     if isinstance(thing, np.generic):
         return _finite(thing.item())
     return None if isinstance(thing, float) and not np.isfinite(thing) else thing
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _cut(text: str, most: int = 200) -> str:

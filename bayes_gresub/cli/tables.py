@@ -247,6 +247,44 @@ def read_table(
     return Table(_features(features), y, path.name, target, notes, group_names)
 
 
+def read_test_table(
+    source: str | Path,
+    target: str | None,
+    table: Table,
+    *,
+    drop: Iterable[str] = (),
+    separator: str | None = None,
+    groups: str | None = None,
+) -> tuple[pd.DataFrame, Labels]:
+    """Return features and labels of held-out rows, which must have the columns and labels of a table.
+
+    Columns that the table does not use may be there or not.
+    """
+    path = Path(source)
+    if target is None:
+        raise ValueError(f"held-out rows go with a data file; {table.name} has none. Leave --test out.")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {str(path)!r} with held-out rows. Check the name after --test.")
+    frame, texts = read_columns(path, separator, target)
+    frame.columns = [str(name) for name in frame.columns]
+    columns = [str(name) for name in table.X.columns]
+    if lacking := [name for name in [*columns, target] if name not in frame.columns]:
+        raise ValueError(
+            f"held-out rows must have the columns of {table.name}; {path.name} lacks {_listed(lacking)}. Add them."
+        )
+    if len(frame) == 0:
+        raise ValueError(f"{path.name} has column names and no rows. Is it the right file?")
+    written = frame[target] if texts is None else texts
+    known = {str(label): label for label in np.unique(table.y).tolist()}
+    labels = [str(value).strip() for value in written]
+    if unknown := sorted({label for label in labels if label not in known}):
+        raise ValueError(
+            f"labels of held-out rows must be classes of {table.name}, {_listed(known)}; {path.name} has "
+            f"{_listed(unknown)}. The classifier never saw these."
+        )
+    return _features(frame[columns]), np.array([known[label] for label in labels])
+
+
 def _group_names(column: pd.Series, name: str) -> Labels:
     """Return the group of each row as text, or raise if one lacks it or all are the same."""
     if missing := int(column.isna().sum()):

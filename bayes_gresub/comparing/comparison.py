@@ -168,8 +168,10 @@ class Comparison:
         index = pd.Index([row.name for row in self.rows], name="estimator")
         return pd.DataFrame([row.cells(self.level) for row in self.rows], index=index)
 
-    def plot(self, reference: float | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the estimates with their intervals; `reference` is an error to compare with.
+    def plot(self, reference: float | None = None, ax: Axes | None = None, answer: Any = None) -> Axes:
+        """Draw the estimates with their intervals.
+
+        `reference` is an error to compare with, `answer` that of `assess`, drawn as a line with a band.
 
         Examples
         --------
@@ -185,7 +187,7 @@ class Comparison:
         estimates = {
             row.name: row.estimate for row in self.rows if row.estimate is not None and row.estimate.prior_known
         }
-        return plot_estimates(estimates, reference, ax, level=self.level)
+        return plot_estimates(estimates, reference, ax, level=self.level, answer=answer)
 
     def text_table(self, columns: Sequence[str]) -> list[list[str]]:
         """Return these columns of `TITLES` as texts: the titles, then one line per row."""

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.text import visible
 from bayes_gresub.plots.frame import AS_WRITTEN, axes_or_new, legend_below, plain
-from bayes_gresub.plots.palette import BLUE, GREEN, GREY, ORANGE
+from bayes_gresub.plots.palette import BLUE, GREEN, GREY, ORANGE, PURPLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from bayes_gresub.assessing import Answer
 
 
 def plot_estimates(
@@ -20,6 +22,7 @@ def plot_estimates(
     ax: Axes | None = None,
     *,
     level: float = 0.95,
+    answer: Answer | None = None,
 ) -> Axes:
     """Draw one row per estimate with its interval if any, the majority-class error and a reference line.
 
@@ -33,6 +36,10 @@ def plot_estimates(
         An error to compare with, such as that on held-out data.
     ax : Axes, optional
         Of a figure with layout="constrained", which makes room for the legend below.
+    level : float, default 0.95
+        Of the intervals.
+    answer : Answer, optional
+        That of `assess`: a line, and a band for its interval.
 
     Examples
     --------
@@ -64,6 +71,9 @@ def plot_estimates(
     known = [estimate for estimate in estimates.values() if estimate.replicate_confusions is not None]
     if known:
         ax.axvline(known[0].majority_class_error, color=GREY, linestyle=":", label="always the most frequent class")
+    if answer is not None:
+        ax.axvspan(*answer.interval(level), color=PURPLE, alpha=0.12, linewidth=0)
+        ax.axvline(answer.error, color=PURPLE, label=f"the answer, with its {100 * level:g}% interval")
     if reference is not None:
         ax.axvline(reference, color=GREEN, linestyle="--", label="error on held-out data")
     ax.plot([], [], "o", color=BLUE, label="measure, exact")
