@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -18,6 +18,7 @@ import pandas as pd
 
 from bayes_gresub.data.validation import check_name
 from bayes_gresub.resampling import Interrupted
+from benchmarks.learn.combine import place
 from benchmarks.real_data import plan
 from benchmarks.real_data.cells import REFERENCES, read_cells, score_table
 from benchmarks.real_data.data_sets import DataSet, copy_groups, embedded_sets, read_folder
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = read_options(arguments)
     sets = [*read_folder(options.folder), *embedded_sets()]
     groups = copy_groups(sets)
-    parts = chosen_parts(sets, options)
+    parts = chosen_parts(sets, options, groups)
     print(f"{len({part.data.name for part in parts})} data sets with cells; run folder {options.run}", flush=True)
     if not options.report:
         try:
@@ -63,6 +64,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--estimators", help="estimators, separated by semicolons; all by default")
     add("--sizes", help=f"sample sizes, separated by semicolons; {'; '.join(map(str, plan.SIZES))} by default")
     add("--repetitions", type=int, default=plan.REPETITIONS, help="training sets a cell")
+    add("--combinations", type=Path, help="folder with without-NAME.npz, see `make learn`: adds the answers of assess")
     add("--workers", type=int, default=2, help="processes")
     add("--hours", type=float, help="stop after so many hours; run again to go on")
     add("--pilot", action="store_true", help="print the expected hours and stop")
@@ -72,7 +74,8 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     try:
         options.rules = _names(options.rules, list(plan.rules()), "rule")
-        options.estimators = _names(options.estimators, list(plan.estimators()), "estimator")
+        known = [*plan.estimators(), *(plan.ASSESSED if options.combinations or options.report else ())]
+        options.estimators = _names(options.estimators, known, "estimator")
         options.sizes = [int(n) for n in _names(options.sizes, [str(n) for n in plan.SIZES], "size")]
         for name in ("repetitions", "workers"):
             if getattr(options, name) < 1:
@@ -84,14 +87,21 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def chosen_parts(sets: Sequence[DataSet], options: argparse.Namespace) -> list[plan.Part]:
-    """Return what is to be run, data set by data set."""
+def chosen_parts(sets: Sequence[DataSet], options: argparse.Namespace, groups: Mapping[str, str]) -> list[plan.Part]:
+    """Return what is to be run, data set by data set; answers use the combination trained without the data set."""
     names = _names(options.data, [data.name for data in sets], "data set")
     parts = [
         part
         for data in sets
         if data.name in names
-        for part in plan.parts_of(data, options.sizes, options.rules, options.estimators, options.repetitions)
+        for part in plan.parts_of(
+            data,
+            options.sizes,
+            options.rules,
+            options.estimators,
+            options.repetitions,
+            None if options.combinations is None else str(place(options.combinations, groups[data.name])),
+        )
     ]
     if not parts:
         raise ValueError(
@@ -161,7 +171,7 @@ def report(parts: Sequence[plan.Part], groups: dict[str, str], options: argparse
     is_whole = (
         options.data is None
         and len(options.rules) == len(plan.rules())
-        and len(options.estimators) == len(plan.estimators())
+        and len(options.estimators) == len(plan.estimators()) + len(plan.ASSESSED)
         and tuple(options.sizes) == plan.SIZES
         and options.repetitions >= plan.REPETITIONS
     )

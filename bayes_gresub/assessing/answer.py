@@ -11,21 +11,32 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from bayes_gresub.assessing.findings import Finding, Improvement
+from bayes_gresub.assessing.notices import Improvement, Notice
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import DRAWS, child, seed_sequence
-from bayes_gresub.data.validation import check_level
 from bayes_gresub.estimate.estimands import Estimand, ThisClassifier
-from bayes_gresub.estimate.intervals import Interval
+from bayes_gresub.estimate.intervals import Interval, SampleInterval
 
 N_CHAINS, N_DRAWS = 4, 1000
 """Of `draws`; they are independent, so chains are there for ArviZ only."""
 
-METHOD = "quantiles of the answer's Beta distribution"
-ASSUMPTIONS = (
-    "new points come from the population of the training points, these are independent (or their groups are), and "
-    "data, rule and size are of kinds that the combination was learned from"
-)
+
+@dataclass(frozen=True)
+class AnswerInterval(SampleInterval):
+    """The central interval of a Beta distribution with a mean and an effective number of points."""
+
+    mean: float
+    n_points: float
+    name = "answer"
+    method = "quantiles of the answer's Beta distribution"
+    assumptions = (
+        "new points come from the population of the training points, these are independent (or their groups are), and "
+        "data, rule and size are of kinds that the combination was learned from"
+    )
+
+    def _ends(self, level: float) -> tuple[float, float]:
+        a, b = self.mean * self.n_points, (1 - self.mean) * self.n_points
+        return float(betaincinv(a, b, (1 - level) / 2)), float(betaincinv(a, b, (1 + level) / 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +58,7 @@ class Answer:
     n_refits : int
     parts : dict from str to float
         Every number that went in; the names are explained in `bayes_gresub.assessing.clues`.
-    findings : tuple of Finding
+    notices : tuple of Notice
         What a reader must know, each with a sentence.
     improvements : tuple of Improvement
     test : tuple (n_wrong, n_points) or None
@@ -74,7 +85,7 @@ class Answer:
     n_rows: int
     n_refits: int = 0
     parts: Mapping[str, float] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    notices: tuple[Notice, ...] = ()
     improvements: tuple[Improvement, ...] = ()
     test: tuple[int, int] | None = None
     test_alone: bool = False
@@ -89,10 +100,8 @@ class Answer:
 
     def interval(self, level: float | None = None) -> Interval:
         """Return the central interval of this level; that of the answer by default."""
-        level = self.level if level is None else level
-        check_level(level)
-        low, high = (float(betaincinv(*self._parameters, tail)) for tail in ((1 - level) / 2, (1 + level) / 2))
-        return Interval(low, high, level, METHOD, self.estimand, ASSUMPTIONS)
+        method = AnswerInterval(self.estimand, self.error, self.n_points)
+        return method.interval(self.level if level is None else level)
 
     def probability_below(self, error: float) -> float:
         """Return the probability that the true error is at most this."""
@@ -132,7 +141,7 @@ class Answer:
             "test": None if self.test is None else {"n_wrong": self.test[0], "n_points": self.test[1]},
             "test_alone": self.test_alone,
             "parts": dict(self.parts),
-            "findings": [finding.to_dict() for finding in self.findings],
+            "notices": [notice.to_dict() for notice in self.notices],
             "improvements": [improvement.to_dict() for improvement in self.improvements],
             "seconds": self.seconds,
         }
@@ -163,7 +172,7 @@ class Answer:
 
     @property
     def _lines(self) -> list[str]:
-        lines = [f"  {self.how}", *(f"  Note: {finding}." for finding in self.findings)]
+        lines = [f"  {self.how}", *(f"  Note: {notice}." for notice in self.notices)]
         if self.improvements:
             lines.append(f"  Better: {'; or '.join(map(str, self.improvements))}.")
         return lines

@@ -15,16 +15,16 @@ from scipy.stats import betabinom
 from bayes_gresub.assessing.answer import Answer
 from bayes_gresub.assessing.clues import TrainedOn, clues
 from bayes_gresub.assessing.combination import LEAST_POINTS, Prediction, read_combination
-from bayes_gresub.assessing.findings import (
-    Finding,
+from bayes_gresub.assessing.notices import (
+    HeldOutDisagrees,
     Improvement,
     MayRefit,
     MoreHeldOut,
     NoErrors,
+    Notice,
     OneColumnDecides,
     RepeatedRows,
     SizeOutside,
-    TestDisagrees,
     UnlikeLearned,
     WorseThanMajority,
     deciding_column,
@@ -41,7 +41,9 @@ from bayes_gresub.resampling import Bootstrap, TestSet
 from bayes_gresub.resampling.kept_together import Units, read_units
 from bayes_gresub.resampling.shortcuts import NoShortcutError, has_shortcut, left_out
 
-LEAST_REFITS = 5
+LEAST_REFITS, MOST_REFITS = 5, 40
+"""Refits that the combination was learned from; more are used, but taken as so many."""
+
 SMALLEST, LARGEST = 20, 500
 """Sizes of the samples that the combination was learned from."""
 
@@ -154,15 +156,15 @@ def assess(
     prediction = read_combination(labels is not None, None if combination is None else Path(combination)).predict(
         _within_learned(parts)
     )
-    findings = _findings(numeric, units, parts, prediction)
+    notices = _notices(numeric, units, parts, prediction)
     result = _with_direct(_widened(prediction), parts)
     counts = None if test is None else _count_test(test, view, judged, seed)
     alone = False
     if counts is not None:
         result, alone, disagreement = _with_test(result, counts)
-        findings += disagreement
+        notices += disagreement
     if result.mean > parts["majority"]:
-        findings.append(WorseThanMajority(result.mean, parts["majority"]))
+        notices.append(WorseThanMajority(result.mean, parts["majority"]))
     return Answer(
         result.mean,
         result.n_points,
@@ -170,7 +172,7 @@ def assess(
         len(sample.codes),
         refits,
         parts,
-        tuple(findings),
+        tuple(notices),
         _improvements(result, refits, alone),
         counts,
         alone,
@@ -197,8 +199,11 @@ def _clues(
 
 
 def _within_learned(parts: Mapping[str, float]) -> dict[str, float]:
-    """Return the clues with the size moved to the nearest one that was learned from."""
-    return {**parts, "log_n": float(np.clip(parts["log_n"], np.log(SMALLEST), np.log(LARGEST)))}
+    """Return the clues with sizes and numbers of refits moved to the nearest ones that were learned from."""
+    moved = {"log_n": float(np.clip(parts["log_n"], np.log(SMALLEST), np.log(LARGEST)))}
+    if "inverse_refits" in parts:
+        moved["inverse_refits"] = max(parts["inverse_refits"], 1 / MOST_REFITS)
+    return {**parts, **moved}
 
 
 def _widened(prediction: Prediction) -> Prediction:
@@ -237,36 +242,36 @@ def _count_test(test: Any, view: View, judged: Any, seed: np.random.SeedSequence
     return round(float(estimate) * n), n
 
 
-def _with_test(prediction: Prediction, counts: tuple[int, int]) -> tuple[Prediction, bool, list[Finding]]:
+def _with_test(prediction: Prediction, counts: tuple[int, int]) -> tuple[Prediction, bool, list[Notice]]:
     """Return the prediction with held-out points, whether only those are used, and what contradicts."""
     n_wrong, n = counts
     first, second = prediction.mean * prediction.n_points, (1 - prediction.mean) * prediction.n_points
     law = betabinom(n, first, second)
     contradicts = 2 * min(law.cdf(n_wrong), law.sf(n_wrong - 1)) < IMPLAUSIBLE
     if contradicts or n > ENOUGH * prediction.n_points:
-        findings: list[Finding] = [TestDisagrees(prediction.mean, n_wrong / n)] if contradicts else []
-        return Prediction((n_wrong + 0.5) / (n + 1), n + 1.0), True, findings
+        notices: list[Notice] = [HeldOutDisagrees(prediction.mean, n_wrong / n)] if contradicts else []
+        return Prediction((n_wrong + 0.5) / (n + 1), n + 1.0), True, notices
     total = prediction.n_points + n
     return Prediction((first + n_wrong) / total, total, prediction.strangeness), False, []
 
 
-def _findings(sample: Sample, units: Units, parts: Mapping[str, float], prediction: Prediction) -> list[Finding]:
-    findings: list[Finding] = []
+def _notices(sample: Sample, units: Units, parts: Mapping[str, float], prediction: Prediction) -> list[Notice]:
+    notices: list[Notice] = []
     n = len(sample.codes)
     if units.n_repeated_rows:
-        findings.append(RepeatedRows(units.n_repeated_rows, n))
+        notices.append(RepeatedRows(units.n_repeated_rows, n))
     column = deciding_column(sample.features, sample.codes, sample.feature_names)
     if column is not None:
-        findings.append(OneColumnDecides(column))
+        notices.append(OneColumnDecides(column))
     counted = [*([parts["own_error"]] if parts["has_own"] else []), *([parts["zero"]] if "zero" in parts else [])]
     if counted and not any([parts["apparent"], *counted]):
-        findings.append(NoErrors())
+        notices.append(NoErrors())
     if prediction.strangeness > 1:
-        findings.append(UnlikeLearned(prediction.strangeness))
+        notices.append(UnlikeLearned(prediction.strangeness))
     n_units = round(float(np.exp(parts["log_n"])))
     if not SMALLEST <= n_units <= LARGEST:
-        findings.append(SizeOutside(n_units, SMALLEST, LARGEST))
-    return findings
+        notices.append(SizeOutside(n_units, SMALLEST, LARGEST))
+    return notices
 
 
 def _improvements(prediction: Prediction, refits: int, alone: bool) -> tuple[Improvement, ...]:

@@ -41,7 +41,8 @@ class Prediction:
     n_points : float
         As many held-out points would tell as much: the parameters are mean * n_points and (1 - mean) * n_points.
     strangeness : float
-        Distance of the clues from those that were learned from, divided by that of the farthest in a thousand.
+        Distance of the clues from those that were learned from, divided by that of the farthest in a thousand; or, if
+        larger, that of a single clue from its mean divided by that of its extreme.
     """
 
     mean: float
@@ -70,7 +71,7 @@ class Combination:
     arrays : dict of ndarray
         `center` and `scale` of the clues, (d,); weights of the networks, the first axis over networks: `skip` (e, d),
         `offset` (e,), `first` (e, h, d), `first_offset` (e, h), `second` (e, g, h), `second_offset` (e, g), `last`
-        (e, 2, g), `last_offset` (e, 2); `whiten` (d, d) and `farthest` for the distance.
+        (e, 2, g), `last_offset` (e, 2); `whiten` (d, d), `farthest`, `lowest` and `highest` (d,) for the distance.
     """
 
     names: tuple[str, ...]
@@ -101,7 +102,8 @@ class Combination:
 
     def _strangeness(self, points: Floats) -> float:
         moved = self.arrays["whiten"] @ points
-        return float(np.sqrt(moved @ moved) / self.arrays["farthest"])
+        single = np.where(points < 0, points / self.arrays["lowest"], points / self.arrays["highest"])
+        return max(float(np.sqrt(moved @ moved) / self.arrays["farthest"]), float(single.max()))
 
 
 def as_inputs(values: Floats, names: tuple[str, ...]) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayes_gresub.assessing.findings import FarFromAnswer
+from bayes_gresub.assessing.notices import FarFromAnswer
 
 if TYPE_CHECKING:
     from bayes_gresub.assessing.answer import Answer

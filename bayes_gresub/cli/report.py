@@ -31,8 +31,8 @@ def print_answer(answer: Answer, majority_class_error: float, largest_class: Any
         "",
     )
     console.note(answer.how, "")
-    for finding in answer.findings:
-        console.note(f"{_capital(str(finding))}.")
+    for notice in answer.notices:
+        console.note(f"{_capital(str(notice))}.")
     if answer.improvements:
         console.note(f"Better: {'; or '.join(improvement.short for improvement in answer.improvements)}.")
     typer.echo()

@@ -82,7 +82,7 @@ def learn(cases: CaseTable, recipe: Recipe, seed: int = 0) -> Combination:
     networks, with which the 95% intervals hold the true error in 95 of 100 cases, populations weighing alike and real
     ones as much as `real_share`.
     """
-    center, scale = np.nanmean(cases.inputs, axis=0), np.maximum(np.nanstd(cases.inputs, axis=0), 1e-3)
+    center, scale = moments(cases.inputs)
     points = standardized(cases.inputs, center, scale)
     part = deal(cases, recipe.members, seed)
     networks, mean, size = [], np.zeros(len(cases)), np.zeros(len(cases))
@@ -94,8 +94,18 @@ def learn(cases: CaseTable, recipe: Recipe, seed: int = 0) -> Combination:
     factor = calibrate(mean, size, cases, weights_of(cases, recipe.real_share))
     moved, far = _distances(points)
     arrays = {"center": center, "scale": scale, "whiten": moved, "farthest": np.array(far), **_stacked(networks)}
+    arrays |= {"lowest": np.minimum(points.min(axis=0), -1.0), "highest": np.maximum(points.max(axis=0), 1.0)}
     arrays["last_offset"][:, 1] += np.log(factor)
     return Combination(cases.names, arrays)
+
+
+def moments(inputs: Floats) -> tuple[Floats, Floats]:
+    """Return mean and deviation of each input without what is missing; 0 and 1 for what no case has."""
+    known = np.isfinite(inputs)
+    counts = np.maximum(known.sum(axis=0), 1)
+    center = np.where(known, inputs, 0.0).sum(axis=0) / counts
+    squares = np.where(known, (inputs - center) ** 2, 0.0).sum(axis=0) / counts
+    return center, np.where(squares > 1e-12, np.sqrt(squares), 1.0)
 
 
 def standardized(inputs: Floats, center: Floats, scale: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -38,15 +38,23 @@ class Cell:
 
 
 def read_cells(run: Path, groups: Mapping[str, str]) -> Iterator[Cell]:
-    """Yield the cells of all data sets that the run folder has; nothing is computed."""
+    """Yield the cells of all data sets that the run folder has, with the reference intervals; nothing is computed.
+
+    Studies of one data set have the same training sets, so their estimates of one cell are put together.
+    """
     for name, group in groups.items():
+        cells: dict[tuple[str, int], Cell] = {}
         for folder in folders_of(name):
             if (run / folder / "design.json").exists():
-                yield from cells_of(StudyResults.load(run / folder), name, group)
+                for cell in cells_of(StudyResults.load(run / folder), name, group):
+                    key = cell.rule, cell.n
+                    cells[key] = merged(cells[key], cell) if key in cells else cell
+        for cell in cells.values():
+            yield with_references(cell)
 
 
 def cells_of(results: StudyResults, name: str, group: str) -> Iterator[Cell]:
-    """Yield the cells of one data set's study, with the reference intervals."""
+    """Yield the cells of one study."""
     data = results.to_xarray()
     failed = _failures(results)
     for rule in results.grid.rules:
@@ -56,7 +64,6 @@ def cells_of(results: StudyResults, name: str, group: str) -> Iterator[Cell]:
                 part: {name: here[part].sel(estimator=name).to_numpy() for name in results.grid.estimators}
                 for part in ("estimate", "low", "high", "seconds")
             }
-            _add_references(parts, n)
             yield Cell(
                 name,
                 group,
@@ -69,6 +76,31 @@ def cells_of(results: StudyResults, name: str, group: str) -> Iterator[Cell]:
             )
 
 
+def merged(first: Cell, second: Cell) -> Cell:
+    """Return one cell with the estimates of both, whose repetitions have the same training sets."""
+    length = max(len(first.truth), len(second.truth))
+
+    def padded(values: np.ndarray) -> np.ndarray:
+        return np.concatenate([values, np.full(length - len(values), np.nan)])
+
+    truths, tests = [padded(cell.truth) for cell in (first, second)], [padded(cell.n_test) for cell in (first, second)]
+    both = np.isfinite(truths[0]) & np.isfinite(truths[1])
+    if not np.array_equal(truths[0][both], truths[1][both]):
+        raise ValueError(f"true errors of {first.data}, {first.rule}, n={first.n} differ between two studies.")
+    parts = {
+        part: {name: padded(values) for cell in (first, second) for name, values in getattr(cell, part).items()}
+        for part in ("estimate", "low", "high", "seconds")
+    }
+    known = np.isfinite(truths[0])
+    return replace(
+        first,
+        truth=np.where(known, *truths),
+        n_test=np.where(known, *tests),
+        failed={**first.failed, **second.failed},
+        **parts,
+    )
+
+
 def _failures(results: StudyResults) -> dict[tuple[str, int, str], int]:
     """Return how often an estimator came to no estimate, by rule, size and name."""
     counts: dict[tuple[str, int, str], int] = {}
@@ -79,15 +111,20 @@ def _failures(results: StudyResults) -> dict[tuple[str, int, str], int]:
     return counts
 
 
-def _add_references(parts: dict[str, dict[str, np.ndarray]], n: int) -> None:
+def with_references(cell: Cell) -> Cell:
+    """Return the cell with the intervals that are computed from stored estimates."""
+    parts = {part: dict(getattr(cell, part)) for part in ("estimate", "low", "high", "seconds")}
+    failed = dict(cell.failed)
     for name, source, ends in (
-        (WILSON, CV, lambda share: scores.wilson(share, 0.7 * n)),
-        (CLOPPER_PEARSON, PLUS, lambda share: scores.clopper_pearson(share, n)),
+        (WILSON, CV, lambda share: scores.wilson(share, 0.7 * cell.n)),
+        (CLOPPER_PEARSON, PLUS, lambda share: scores.clopper_pearson(share, cell.n)),
     ):
-        if source in parts["estimate"]:
-            share = parts["estimate"][source]
-            parts["estimate"][name], parts["seconds"][name] = share, parts["seconds"][source]
+        if source in cell.estimate:
+            share = cell.estimate[source]
+            parts["estimate"][name], parts["seconds"][name] = share, cell.seconds[source]
             parts["low"][name], parts["high"][name] = ends(share)
+            failed[name] = 0
+    return replace(cell, failed=failed, **parts)
 
 
 def score_table(cells: Iterator[Cell]) -> pd.DataFrame:

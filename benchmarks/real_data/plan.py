@@ -19,6 +19,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
+from benchmarks.real_data.assessed import Assessed
 from benchmarks.real_data.data_sets import DataSet
 from benchmarks.real_data.population import as_population
 
@@ -34,6 +35,8 @@ LEAST_EXPECTED = 2
 """Expected points of the rarest class in a training set."""
 
 SLOW_RULES = ("random forest", "MLP")
+ASSESSED = {"assess": 0, "assess-10": 10}
+"""Answers, and their refits."""
 BOOTSTRAPS = ("boot-zero", "boot-632", "boot-632+")
 MANY_REFITS = ("repeated-cv", "nested-cv", "loo", *BOOTSTRAPS)
 
@@ -49,6 +52,7 @@ KINDS = {
     "nested-cv": "nested",
     "loo": "loo",
     **dict.fromkeys(BOOTSTRAPS, "bootstraps"),
+    **dict.fromkeys(ASSESSED, "assess"),
 }
 """Groups of estimators in the table of expected hours; all others go by the kind that the registry has."""
 
@@ -92,6 +96,11 @@ def estimators(stratified: bool = True) -> dict[str, Any]:
     return made
 
 
+def answers(combination: str | None = None) -> dict[str, Any]:
+    """Return the answers of `bg.assess` as estimators, with the combination in this file."""
+    return {name: Assessed(refits, combination) for name, refits in ASSESSED.items()}
+
+
 def kind_of(estimator: str) -> str:
     """Return the group of an estimator in the table of expected hours."""
     known = {entry.name: "measures" if entry.kind == "measure" else "other refits" for entry in bg.estimators()}
@@ -109,9 +118,9 @@ def is_stratified(data: DataSet, n: int) -> bool:
     return n > (FOLDS - 1) * len(data.class_sizes)
 
 
-def folders_of(name: str) -> tuple[str, str]:
-    """Return the run folders of a data set: of the sizes with stratified folds, and of those without."""
-    return name, f"{name}-unstratified"
+def folders_of(name: str) -> tuple[str, str, str]:
+    """Return the run folders of a data set: of the sizes with stratified folds, of those without, and of answers."""
+    return name, f"{name}-unstratified", f"{name}-assess"
 
 
 def seed_of(data: DataSet) -> int:
@@ -129,18 +138,25 @@ class Part:
     estimators: tuple[str, ...]
     repetitions: int
     stratified: bool = True
+    combination: str | None = None
+
+    @property
+    def are_answers(self) -> bool:
+        """Return whether the estimators are answers of `bg.assess`."""
+        return set(self.estimators) <= set(ASSESSED)
 
     @property
     def folder(self) -> str:
         """Return the name of the run folder; parts with the same kind of folds share it."""
-        return folders_of(self.data.name)[0 if self.stratified else 1]
+        return folders_of(self.data.name)[2 if self.are_answers else 0 if self.stratified else 1]
 
     def study(self) -> bg.Study:
         """Return the study of these tasks."""
+        made = answers(self.combination) if self.are_answers else estimators(self.stratified)
         return bg.Study(
             as_population(self.data),
             {name: rule for name, rule in rules().items() if name in self.rules},
-            {name: estimator for name, estimator in estimators(self.stratified).items() if name in self.estimators},
+            {name: estimator for name, estimator in made.items() if name in self.estimators},
             self.sizes,
             self.repetitions,
             seed_of(self.data),
@@ -148,10 +164,19 @@ class Part:
 
 
 def parts_of(
-    data: DataSet, sizes: Sequence[int], rule_names: Sequence[str], names: Sequence[str], repetitions: int
+    data: DataSet,
+    sizes: Sequence[int],
+    rule_names: Sequence[str],
+    names: Sequence[str],
+    repetitions: int,
+    combination: str | None = None,
 ) -> Iterator[Part]:
-    """Yield the parts of a data set that have anything to do."""
+    """Yield the parts of a data set that have anything to do; `combination` is the file that answers use."""
     usable = sizes_of(data, sizes)
+    wanted_answers = tuple(name for name in names if name in ASSESSED)
+    names = [name for name in names if name not in ASSESSED]
+    if usable and wanted_answers and rule_names:
+        yield Part(data, usable, tuple(rule_names), wanted_answers, repetitions, combination=combination)
     fast = tuple(name for name in rule_names if name not in SLOW_RULES)
     slow = tuple(name for name in rule_names if name in SLOW_RULES)
     few = tuple(name for name in names if name not in MANY_REFITS)

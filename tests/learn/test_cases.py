@@ -34,8 +34,12 @@ def test_errors_at_the_truth_are_counted():
 
 def test_estimates_are_those_of_the_package():
     case = case_of(KNeighborsClassifier(3), seed=4)
-    cv = bg.CrossValidation(10, stratified=False, random_state=4).error(KNeighborsClassifier(3), X, y)
-    assert case["cv"] == pytest.approx(float(cv), abs=1e-12)
+    classifier = KNeighborsClassifier(3).fit(X, y)
+    refitted = bg.Bootstrap(n_resamples=10, random_state=4).errors(
+        KNeighborsClassifier(3), X, y, ["zero", "632+"], classifier=classifier
+    )
+    assert case["clues"]["zero"] == pytest.approx(float(refitted["zero"]), abs=1e-12)
+    assert case["clues"]["plus"] == pytest.approx(float(refitted["632+"]), abs=1e-12)
     assert case["clues"]["own_error"] == pytest.approx(
         float(bg.LeaveOneOut().error(KNeighborsClassifier(3), X, y)), abs=1e-12
     )

@@ -13,12 +13,12 @@ from bayes_gresub.estimate.worded import Worded
 
 
 @dataclass(frozen=True)
-class Finding(Worded):
+class Notice(Worded):
     """Something about the data or the classifier that a reader of the number must know."""
 
 
 @dataclass(frozen=True)
-class RepeatedRows(Finding):
+class RepeatedRows(Notice):
     """Rows that occur more than once."""
 
     n_repeated: int
@@ -35,7 +35,7 @@ class RepeatedRows(Finding):
 
 
 @dataclass(frozen=True)
-class WorseThanMajority(Finding):
+class WorseThanMajority(Notice):
     """The classifier is no better than always predicting the largest class."""
 
     error: float
@@ -47,21 +47,21 @@ class WorseThanMajority(Finding):
 
 
 @dataclass(frozen=True)
-class OneColumnDecides(Finding):
+class OneColumnDecides(Notice):
     """A single column gives every label."""
 
     column: str
     words = "column {self.column} alone gives all labels: check that it is known before the label is"
 
 
-class NoErrors(Finding):
+class NoErrors(Notice):
     """No row is misclassified, neither by the classifier nor when left out."""
 
     words = "no row is misclassified, not even when left out: the upper end is what the data tell, not the estimate"
 
 
 @dataclass(frozen=True)
-class UnlikeLearned(Finding):
+class UnlikeLearned(Notice):
     """The clues lie outside of what the combination was learned from."""
 
     times: float
@@ -72,7 +72,7 @@ class UnlikeLearned(Finding):
 
 
 @dataclass(frozen=True)
-class SizeOutside(Finding):
+class SizeOutside(Notice):
     """There are more or fewer rows than in any sample that the combination was learned from."""
 
     n_rows: int
@@ -92,7 +92,7 @@ class SizeOutside(Finding):
 
 
 @dataclass(frozen=True)
-class TestDisagrees(Finding):
+class HeldOutDisagrees(Notice):
     """Held-out points contradict the answer from the training data."""
 
     from_training: float
@@ -104,7 +104,7 @@ class TestDisagrees(Finding):
 
 
 @dataclass(frozen=True)
-class FarFromAnswer(Finding):
+class FarFromAnswer(Notice):
     """Other estimates lie outside the interval of the answer.
 
     Attributes
