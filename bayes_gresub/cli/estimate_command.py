@@ -109,7 +109,8 @@ def estimate(
     else:
         rule, X, about = _model(table, model, trust)
     # Files are written even if nobody reads what is printed, as behind `| head -1`.
-    with suppress(BrokenPipeError) if any(outputs.values()) else nullcontext():
+    unread = suppress(BrokenPipeError) if any(outputs.values()) else nullcontext()
+    with unread:
         _print_head(table, about, left_out)
     settings = {
         "data": data,
@@ -127,6 +128,10 @@ def estimate(
     check_settings(n_jobs=jobs)
     check_folds(read_estimators(names), table.y)
     answer = _assess(rule, X, table, held_out, n_refits, jobs, seed)
+    largest = max(table.counts, key=lambda label: table.counts[label])
+    with unread:
+        # At once: the table may take longer.
+        print_answer(answer, table.majority_class_error, largest)
     comparison, warnings = _compare(rule, X, table, names, held_out, answer, jobs, seed)
     if all(row.estimate is None for row in comparison.rows):
         raise ValueError(f"no estimator returned a number. {comparison.rows[0].message}")
@@ -152,17 +157,13 @@ def _held_out(
 def _assess(
     rule: Any, X: Any, table: Table, held_out: tuple[Any, Any] | None, refits: int, jobs: int | None, seed: int
 ) -> Answer:
-    """Return the answer and print it first: the table may take longer."""
+    """Return the answer; its libraries' warnings come again with the rows of the table."""
     from bayes_gresub.assessing import assess
 
     with console.collected_warnings():
-        # The rows of the table repeat the warnings.
-        answer = assess(
+        return assess(
             rule, X, table.y, refits=refits, test=held_out, groups=table.groups, n_jobs=jobs, random_state=seed
         )
-    largest = max(table.counts, key=lambda label: table.counts[label])
-    print_answer(answer, table.majority_class_error, largest)
-    return answer
 
 
 def _compare(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bayes_gresub import __version__
-from bayes_gresub.assessing.far_rows import far_rows
 from bayes_gresub.cli import console
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ def print_answer(answer: Answer, majority_class_error: float, largest_class: Any
 
 def print_table(comparison: Comparison, table: Table, answer: Answer | None, warnings: Sequence[str] = ()) -> None:
     """Print the table and the notes; `warnings` are those of libraries."""
+    from bayes_gresub.assessing.far_rows import far_rows
+
     reasons: dict[str, str] = {}
     titles, *rows = comparison.text_table(_COLUMNS)
     for cells, row in zip(rows, comparison.rows, strict=True):

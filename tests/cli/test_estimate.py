@@ -95,14 +95,83 @@ def test_refits_are_counted(quick):
     assert rows(quick)["cv"].split()[-2] == "10"
 
 
-def test_it_says_which_number_to_read(quick):
-    assert "- Read cv: of 100 new rows" in quick.stdout
+def test_the_answer_comes_before_the_table(quick):
+    text = " ".join(quick.stdout.split())
+    sentence = re.search(
+        r"Of 100 new rows of this kind about [\d.]+ would be classified wrongly \(95% interval [\d.]+ to [\d.]+\)", text
+    )
+    assert sentence is not None
+    assert sentence.start() < text.index("estimator error")
 
 
-def test_resub_alone_is_not_to_be_read(run, flowers):
-    assert (
-        "Do not report one of these alone"
-        in run("estimate", flowers, "--target", "kind", "--estimators", "resub").stdout
+def test_the_answer_is_that_of_assess(run, flowers):
+    from bayes_gresub.cli.named_rules import make_rule
+
+    run("estimate", flowers, "--target", "kind", "--estimators", "resub", "--seed", "3", "--json", "out.json")
+    data = pd.read_csv(flowers, **exact_digits())
+    expected = bg.assess(make_rule("rbf-svm"), data[["size", "weight"]], data["kind"], refits=10, random_state=3)
+    written = json.loads(Path("out.json").read_text())["answer"]
+    assert (written["error"], written["n_points"]) == (expected.error, expected.n_points)
+    assert written["n_refits"] == 10
+
+
+def test_refits_of_the_answer_can_be_left_out(run, flowers):
+    run("estimate", flowers, "--target", "kind", "--estimators", "resub", "--refits", "0", "--json", "out.json")
+    assert json.loads(Path("out.json").read_text())["answer"]["n_refits"] == 0
+
+
+def test_rows_that_nothing_has_seen_are_counted(run, flowers):
+    data = pd.read_csv(flowers)
+    data.iloc[::2].to_csv("seen.csv", index=False)
+    data.iloc[1::2].assign(more=1).to_csv("unseen.csv", index=False)
+    result = run(
+        "estimate",
+        "seen.csv",
+        "--target",
+        "kind",
+        "--estimators",
+        "resub",
+        "--test",
+        "unseen.csv",
+        "--json",
+        "out.json",
+    )
+    written = json.loads(Path("out.json").read_text())["answer"]
+    assert written["test"]["n_points"] == len(data) // 2
+    assert f"{len(data) // 2} held-out rows" in " ".join(result.stdout.split())
+    assert "test" in rows(result)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.drop(columns="size"), "unseen.csv lacks size"),
+        (lambda data: data.assign(kind="z"), "unseen.csv has z"),
+        (lambda data: data.iloc[:0], "no rows"),
+    ],
+)
+def test_bad_held_out_rows_are_refused(run, flowers, change, message):
+    change(pd.read_csv(flowers)).to_csv("unseen.csv", index=False)
+    result = run("estimate", flowers, "--target", "kind", "--test", "unseen.csv")
+    assert result.exit_code != 0
+    assert message in " ".join((result.stdout + result.stderr).split())
+
+
+def test_missing_file_of_held_out_rows_is_refused(run, flowers):
+    result = run("estimate", flowers, "--target", "kind", "--test", "nowhere.csv")
+    assert "there is no file 'nowhere.csv' with held-out rows" in " ".join((result.stdout + result.stderr).split())
+
+
+def test_every_row_is_held_against_the_answer(run):
+    """Labels without any relation to the features: a forest repeats its own, so resub is 0 and the truth is one half."""
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"a": rng.normal(size=80), "b": rng.normal(size=80), "kind": np.arange(80) % 2}).to_csv(
+        "noise.csv", index=False
+    )
+    result = run("estimate", "noise.csv", "--target", "kind", "--classifier", "forest", "--estimators", "resub,cv")
+    assert re.search(
+        r"Outside the interval of the answer, 0\.\d{3} to 0\.\d{3}, lie resub \(0\.000\)",
+        " ".join(result.stdout.split()),
     )
 
 
@@ -218,11 +287,11 @@ def test_failing_estimators_are_rows_with_their_reason(run, flowers):
     assert "at least 3 points of every class" in " ".join(result.stdout.split())
 
 
-def test_a_bayesian_interval_that_refits_contradict_is_said(run):
+def test_a_bayesian_estimate_that_the_answer_contradicts_is_said(run):
     """Two classes, each of two far modes: Gaussian classes overlap, and three neighbours tell them apart."""
     rng = np.random.default_rng(0)
     label = np.arange(60) % 2
     place = 10.0 * (2 * (np.arange(60) // 2 % 2) + label)
     pd.DataFrame({"size": rng.normal(place), "kind": label}).to_csv("modes.csv", index=False)
     result = run("estimate", "modes.csv", "--target", "kind", "--classifier", "3nn", "--estimators", "bayes,cv")
-    assert "The interval of bayes does not hold the estimate of cv" in " ".join(result.stdout.split())
+    assert re.search(r"Outside the interval of the answer, .* lie bayes", " ".join(result.stdout.split()))

@@ -128,8 +128,18 @@ def fitted_parts(classifier: Any, rows: TrainingRows, seed: np.random.SeedSequen
     fitted, n_fits = _fitted(classifier, rows, seed)
     if not isinstance(fitted, Pipeline):
         return fitted, rows.features, n_fits
-    points = rows.features if len(fitted.steps) == 1 else fitted[:-1].transform(rows.features)
-    return fitted[-1], points, n_fits
+    points = rows.features if len(fitted.steps) == 1 else fitted[:-1].transform(_named(fitted, rows.features))
+    return fitted[-1], np.asarray(points), n_fits
+
+
+def _named(fitted: Any, features: Floats) -> Any:
+    """Return features as a DataFrame if the classifier was trained on named columns."""
+    names = getattr(fitted, "feature_names_in_", None)
+    if names is None:
+        return features
+    import pandas as pd
+
+    return pd.DataFrame(features, columns=names)
 
 
 def check_no_ensemble(classifier: Any) -> None:
