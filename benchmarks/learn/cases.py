@@ -47,11 +47,14 @@ def main(folder: str, first: int, step: int, hours: float) -> None:
         if not path.exists():
             cases = []
             for population in range(POPULATIONS_A_FILE):
-                cases += cases_of_population(number * POPULATIONS_A_FILE + population)
+                try:
+                    cases += cases_of_population(number * POPULATIONS_A_FILE + population)
+                except Exception as error:  # hours of work must not end with one population
+                    print(f"{path.name}, population {population}: {type(error).__name__}: {error}", flush=True)
             unfinished = path.with_suffix(".part")
             unfinished.write_text(json.dumps(cases))
             unfinished.rename(path)
-            print(f"{path.name}: {len(cases)} cases")
+            print(f"{path.name}: {len(cases)} cases", flush=True)
         number += step
 
 

@@ -122,8 +122,9 @@ def test_refits_of_the_answer_can_be_left_out(run, flowers):
 
 def test_rows_that_nothing_has_seen_are_counted(run, flowers):
     data = pd.read_csv(flowers)
-    data.iloc[::2].to_csv("seen.csv", index=False)
-    data.iloc[1::2].assign(more=1).to_csv("unseen.csv", index=False)
+    seen = np.arange(len(data)) // 2 % 2 == 0
+    data[seen].to_csv("seen.csv", index=False)
+    data[~seen].assign(more=1).to_csv("unseen.csv", index=False)
     result = run(
         "estimate",
         "seen.csv",
@@ -137,8 +138,8 @@ def test_rows_that_nothing_has_seen_are_counted(run, flowers):
         "out.json",
     )
     written = json.loads(Path("out.json").read_text())["answer"]
-    assert written["test"]["n_points"] == len(data) // 2
-    assert f"{len(data) // 2} held-out rows" in " ".join(result.stdout.split())
+    assert written["test"]["n_points"] == (~seen).sum()
+    assert f"{(~seen).sum()} held-out rows" in " ".join(result.stdout.split())
     assert "test" in rows(result)
 
 
@@ -163,7 +164,7 @@ def test_missing_file_of_held_out_rows_is_refused(run, flowers):
 
 
 def test_every_row_is_held_against_the_answer(run):
-    """Labels without any relation to the features: a forest repeats its own, so resub is 0 and the truth is one half."""
+    """Labels unrelated to the features: a forest repeats its own, so resub is 0 and the truth is one half."""
     rng = np.random.default_rng(0)
     pd.DataFrame({"a": rng.normal(size=80), "b": rng.normal(size=80), "kind": np.arange(80) % 2}).to_csv(
         "noise.csv", index=False

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
-from bayes_gresub.data.arrays import Floats, Ints
+from bayes_gresub.data.arrays import Bools, Floats, Ints
 from bayes_gresub.estimate.reasons import Reason
 from bayes_gresub.resampling.shortcuts.left_out_labels import LeftOut, posterior_of
 from bayes_gresub.resampling.shortcuts.naive_bayes import log_priors
 from bayes_gresub.resampling.shortcuts.refitting import in_words, refit_blocks
-from bayes_gresub.resampling.shortcuts.refusals import SettingWithoutShortcut
+from bayes_gresub.resampling.shortcuts.refusals import NoShortcutError, ScatterNearlySingular, SettingWithoutShortcut
 from bayes_gresub.resampling.shortcuts.standardizing import standardizing
 from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
 
 _LEAST_LEFT = 1e-6
 """Share of a direction's scatter that must be left by a downdate for its digits to be trusted."""
+
+_QUADRATIC = "downdated scatter of each class"
 
 _REFITTED = "where the block is large or the scatter nearly singular"
 
@@ -34,13 +36,6 @@ def refuse_discriminant(rule: Any, scaler: Any) -> Reason | None:
         # These solvers weight the scatter of each class by its prior.
         return SettingWithoutShortcut(name, "priors", f"... and solver={rule.solver!r}")
     return None
-
-
-def refuse_regularized(rule: Any) -> Reason | None:
-    """Return why all blocks of this quadratic rule would be refitted."""
-    if rule.reg_param == 0:
-        return None
-    return SettingWithoutShortcut(type(rule).__name__, "reg_param", repr(rule.reg_param))
 
 
 def leave_out_linear(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) -> LeftOut:
@@ -136,6 +131,20 @@ def leave_out_quadratic(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
 
     Blocks after which an eigenvalue may fall below the rule's tolerance, and all if `reg_param` is used, are refitted.
     """
+    log_joint, safe = _quadratic_scores(rule, scaler, rows)
+    return _finish(whole, rows, log_joint, safe, _QUADRATIC)
+
+
+def leave_out_quadratic_without_refits(rule: Any, points: Floats, rows: TrainingRows) -> LeftOut:
+    """Return the posteriors by `leave_out_quadratic`, or raise if a block would have to be refitted."""
+    log_joint, safe = _quadratic_scores(rule, None, replace(rows, features=points))
+    if not safe.all():
+        raise NoShortcutError(ScatterNearlySingular(type(rule).__name__))
+    return LeftOut(log_joint.argmax(axis=1), posterior_of(log_joint), True, True, _QUADRATIC)
+
+
+def _quadratic_scores(rule: Any, scaler: Any, rows: TrainingRows) -> tuple[Floats, Bools]:
+    """Return the logarithms of joint densities of a quadratic discriminant, and at which rows they can be trusted."""
     X, n, d = rows.features, len(rows.codes), rows.features.shape[1]
     log_joint = np.zeros((n, rows.n_classes))
     safe = np.full(n, rule.reg_param == 0)
@@ -172,10 +181,10 @@ def leave_out_quadratic(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
         least = share * smallest / (nu * widest[rows.block])
         safe &= (share > _LEAST_LEFT) & (least > 2 * rule.tol) & (n_left[rows.block] > d)
     log_joint += log_priors(rule.priors, rows)[rows.block]
-    return _finish(whole, rows, log_joint, safe, "downdated scatter of each class")
+    return log_joint, safe
 
 
-def _finish(whole: Any, rows: TrainingRows, log_joint: Floats, safe: NDArray[np.bool_], method: str) -> LeftOut:
+def _finish(whole: Any, rows: TrainingRows, log_joint: Floats, safe: Bools, method: str) -> LeftOut:
     log_joint[~safe] = 0.0
     codes, scores = log_joint.argmax(axis=1), posterior_of(log_joint)
     n_fits = refit_blocks(whole, rows, np.unique(rows.block[~safe]), codes, scores)

@@ -111,10 +111,6 @@ def leave_out_rows(classifier: Any, rows: TrainingRows, approximate: bool, seed:
         empty = int(np.flatnonzero((rows.kept == 0).any(axis=0))[0])
         raise NoShortcutError(ClassLeftEmpty(repr(rows.classes.tolist()[empty])))
     family = _families()[type(rule)]
-    if approximate and family.refuse_without_refits is not None:
-        reason = family.refuse_without_refits(rule)
-        if reason is not None:
-            raise NoShortcutError(reason)
     if family.from_rows is not None and not (approximate and family.from_fit is not None):
         return family.from_rows(rule, scaler, clone(classifier), rows)
     assert family.from_fit is not None, "a family has a formula"
@@ -184,14 +180,11 @@ class Family:
         Takes the rule, the scaler in front, both as one rule, and the rows.
     from_fit : callable or None
         Takes the rule trained on all rows, their features as it sees them, and the rows.
-    refuse_without_refits : callable or None
-        Takes the rule, and returns why its formula would refit most rows, or None.
     """
 
     refuse: Callable[[Any, Any], Reason | None]
     from_rows: Callable[[Any, Any, Any, TrainingRows], LeftOut] | None = None
     from_fit: Callable[[Any, Floats, TrainingRows], LeftOut] | None = None
-    refuse_without_refits: Callable[[Any], Reason | None] | None = None
 
 
 @lru_cache(maxsize=1)
@@ -209,8 +202,8 @@ def _families() -> dict[type, Family]:
         leave_out_linear,
         leave_out_linear_by_projection,
         leave_out_quadratic,
+        leave_out_quadratic_without_refits,
         refuse_discriminant,
-        refuse_regularized,
     )
     from bayes_gresub.resampling.shortcuts.logistic import (
         leave_out_linear_machine,
@@ -232,7 +225,7 @@ def _families() -> dict[type, Family]:
         GaussianNB: Family(refuse_naive_bayes, leave_out_naive_bayes),
         LinearDiscriminantAnalysis: Family(refuse_discriminant, leave_out_linear, leave_out_linear_by_projection),
         QuadraticDiscriminantAnalysis: Family(
-            refuse_discriminant, leave_out_quadratic, refuse_without_refits=refuse_regularized
+            refuse_discriminant, leave_out_quadratic, leave_out_quadratic_without_refits
         ),
         RidgeClassifier: Family(refuse_ridge, leave_out_ridge),
         SVC: Family(refuse_support_vectors, leave_out_support_vectors, leave_out_by_span),

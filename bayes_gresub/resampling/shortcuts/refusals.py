@@ -41,6 +41,14 @@ class SettingWithoutShortcut(Reason):
 
 
 @dataclass(frozen=True)
+class ScatterNearlySingular(Reason):
+    """A formula does not hold where the scatter of a class is nearly singular, and refits are not wanted."""
+
+    rule: str
+    words = "the scatter of a class is nearly singular without some rows, so {self.rule} would have to be refitted"
+
+
+@dataclass(frozen=True)
 class StepsWithoutShortcut(Reason):
     """A Pipeline has other steps than one StandardScaler in front of the rule."""
 
