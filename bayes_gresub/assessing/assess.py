@@ -217,19 +217,24 @@ def _widened(prediction: Prediction) -> Prediction:
 def _with_direct(prediction: Prediction, parts: Mapping[str, float]) -> Prediction:
     r"""Return the prediction with errors counted at rows left out, where the sample is larger than any learned from.
 
-    If these are worth t points, t > s, they add the t - s that the prediction has not:
+    Such a count e has the variance :math:`e (1 - e) / (0.7 n)`. The zero bootstrap is trained on fewer rows, so half
+    its distance from .632+ counts as a deviation, too. If the count is worth t points, t > s, it adds the t - s that
+    the prediction has not:
 
     .. math:: \mu' = \frac{s \mu + (t - s)\, e}{t}, \qquad s' = t
     """
     n = float(np.exp(parts["log_n"]))
-    direct = parts["own_error"] if parts["has_own"] else parts.get("plus")
-    n_direct = DIRECT_SHARE * n
-    if n <= LARGEST or direct is None or n_direct <= prediction.n_points:
+    if n <= LARGEST or not (parts["has_own"] or "zero" in parts):
+        return prediction
+    error, deviation = (parts["own_error"], 0.0) if parts["has_own"] else (parts["zero"], parts["zero"] - parts["plus"])
+    # Half an error more keeps the distribution away from 0 and 1.
+    error = (n * error + 0.5) / (n + 1)
+    spread = error * (1 - error)
+    n_direct = spread / (spread / (DIRECT_SHARE * n) + deviation**2 / 4)
+    if n_direct <= prediction.n_points:
         return prediction
     share = prediction.n_points / n_direct
-    # Half an error more keeps the distribution away from 0 and 1.
-    counted = (n_direct * direct + 0.5) / (n_direct + 1)
-    return Prediction(share * prediction.mean + (1 - share) * counted, n_direct, prediction.strangeness)
+    return Prediction(share * prediction.mean + (1 - share) * error, n_direct, prediction.strangeness)
 
 
 def _count_test(test: Any, view: View, judged: Any, seed: np.random.SeedSequence) -> tuple[int, int]:

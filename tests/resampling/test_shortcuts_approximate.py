@@ -1,16 +1,20 @@
 """Leave-one-out by one Newton step and by the span rule: exact where theory says so, near refits elsewhere."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from bayes_gresub.resampling.shortcuts import left_out
+from bayes_gresub.resampling.shortcuts import NoShortcutError, left_out
 
 PRECISE = {"tol": 1e-8, "max_iter": 10_000}
 
@@ -204,3 +208,53 @@ def test_unpenalized_objective_is_that_of_maximum_likelihood():
 
     best = minimize(loss, np.zeros(2), method="BFGS", options={"gtol": 1e-9}).x
     assert logit(left_out(rule, X, y).scores)[0] == pytest.approx(X[0, 0] * best[0] + best[1], abs=0.05)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("pairs", [False, True], ids=["single rows", "pairs"])
+def test_search_of_the_trained_neighbours_gives_the_votes_of_refits(weights, pairs):
+    """More than 2,000 rows are searched; without ties and scaler both ways have the same votes."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2100, 3)), np.arange(2100) % 3
+    groups = np.arange(2100) // 2 if pairs else np.arange(2100)
+    rule = KNeighborsClassifier(4, weights=weights)
+    exact, searched = (left_out(rule.fit(X, y), X, y, groups, approximate=approximate) for approximate in (False, True))
+    assert (exact.exact, searched.exact) == (True, False)
+    np.testing.assert_allclose(searched.scores, exact.scores, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 80), (60, 30), (50, 12)], ids=["more features", "half", "few"])
+@pytest.mark.parametrize("c", [2, 3])
+def test_linear_discriminants_without_refits_are_near_those_with(n, d, c):
+    """Some features have a spread in one row only, one has none; features stay in units of all rows, so not exact."""
+    n_different, errors = 0, np.zeros(2)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y = np.arange(n) % c
+        X = rng.normal(size=(n, d)) + 0.5 * y[:, None] * rng.normal(size=d)
+        X[:, :3] = 0
+        X[rng.integers(n, size=2), [0, 1]] = 1
+        rule = LinearDiscriminantAnalysis()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exact, quick = left_out(rule, X, y), left_out(rule.fit(X, y), X, y, approximate=True)
+        assert quick.n_fits == 0
+        n_different += np.sum(exact.codes != quick.codes)
+        errors += [np.mean(exact.codes != y) / 5, np.mean(quick.codes != y) / 5]
+    assert n_different <= 0.03 * 5 * n
+    assert errors[1] == pytest.approx(errors[0], abs=0.02)
+
+
+def test_regularised_quadratic_discriminants_have_no_shortcut_without_refits():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    rule = QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X, y)
+    with pytest.raises(NoShortcutError, match="no shortcut with reg_param"):
+        left_out(rule, X, y, approximate=True)
+
+
+def test_quadratic_discriminants_of_classes_that_nearly_lose_their_rank_are_not_refitted():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 9)), np.arange(20) % 2
+    with pytest.raises(NoShortcutError, match="the scatter of a class is nearly singular without some rows"):
+        left_out(QuadraticDiscriminantAnalysis().fit(X, y), X, y, approximate=True)

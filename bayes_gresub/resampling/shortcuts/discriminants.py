@@ -137,9 +137,12 @@ def leave_out_quadratic(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
 
 def leave_out_quadratic_without_refits(rule: Any, points: Floats, rows: TrainingRows) -> LeftOut:
     """Return the posteriors by `leave_out_quadratic`, or raise if a block would have to be refitted."""
+    name = type(rule).__name__
+    if rule.reg_param:
+        raise NoShortcutError(SettingWithoutShortcut(name, "reg_param", repr(rule.reg_param)))
     log_joint, safe = _quadratic_scores(rule, None, replace(rows, features=points))
     if not safe.all():
-        raise NoShortcutError(ScatterNearlySingular(type(rule).__name__))
+        raise NoShortcutError(ScatterNearlySingular(name))
     return LeftOut(log_joint.argmax(axis=1), posterior_of(log_joint), True, True, _QUADRATIC)
 
 

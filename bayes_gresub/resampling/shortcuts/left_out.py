@@ -56,8 +56,8 @@ def left_out(
         Rows of one group are left out together; by default every row alone.
     approximate : bool, default False
         Refit nothing: the span rule for support vector machines, instead of refits on the kernel; directions dropped
-        for linear discriminants, instead of refits where the scatter is nearly singular; and no shortcut where only
-        refits would do.
+        for linear discriminants, instead of refits where the scatter is nearly singular; the search of the trained
+        rule for more than 2,000 neighbours; and no shortcut where only refits would do.
     random_state : int, SeedSequence, Generator or None
         For the fit to all rows, if the classifier is not fitted.
 
@@ -111,7 +111,7 @@ def leave_out_rows(classifier: Any, rows: TrainingRows, approximate: bool, seed:
         empty = int(np.flatnonzero((rows.kept == 0).any(axis=0))[0])
         raise NoShortcutError(ClassLeftEmpty(repr(rows.classes.tolist()[empty])))
     family = _families()[type(rule)]
-    if family.from_rows is not None and not (approximate and family.from_fit is not None):
+    if family.from_rows is not None and not (approximate and family.is_faster_from_fit(len(rows.codes))):
         return family.from_rows(rule, scaler, clone(classifier), rows)
     assert family.from_fit is not None, "a family has a formula"
     fitted, points, n_fits = fitted_parts(classifier, rows, seed)
@@ -180,11 +180,18 @@ class Family:
         Takes the rule, the scaler in front, both as one rule, and the rows.
     from_fit : callable or None
         Takes the rule trained on all rows, their features as it sees them, and the rows.
+    exact_up_to : int
+        Rows up to which `from_rows` is fast enough even if an approximation will do.
     """
 
     refuse: Callable[[Any, Any], Reason | None]
     from_rows: Callable[[Any, Any, Any, TrainingRows], LeftOut] | None = None
     from_fit: Callable[[Any, Floats, TrainingRows], LeftOut] | None = None
+    exact_up_to: int = 0
+
+    def is_faster_from_fit(self, n_rows: int) -> bool:
+        """Return whether so many rows are left out faster by the formula that starts from the fit to all rows."""
+        return self.from_fit is not None and n_rows > self.exact_up_to
 
 
 @lru_cache(maxsize=1)
@@ -212,7 +219,11 @@ def _families() -> dict[type, Family]:
         refuse_logistic,
     )
     from bayes_gresub.resampling.shortcuts.naive_bayes import leave_out_naive_bayes, refuse_naive_bayes
-    from bayes_gresub.resampling.shortcuts.neighbors_votes import leave_out_neighbors, refuse_neighbors
+    from bayes_gresub.resampling.shortcuts.neighbors_votes import (
+        leave_out_neighbors,
+        leave_out_neighbors_by_search,
+        refuse_neighbors,
+    )
     from bayes_gresub.resampling.shortcuts.out_of_bag_votes import leave_out_bags, refuse_bags
     from bayes_gresub.resampling.shortcuts.ridge import leave_out_ridge, refuse_ridge
     from bayes_gresub.resampling.shortcuts.span import leave_out_by_span
@@ -220,7 +231,7 @@ def _families() -> dict[type, Family]:
 
     bags = Family(refuse_bags, None, leave_out_bags)
     return {
-        KNeighborsClassifier: Family(refuse_neighbors, leave_out_neighbors),
+        KNeighborsClassifier: Family(refuse_neighbors, leave_out_neighbors, leave_out_neighbors_by_search, 2000),
         NearestCentroid: Family(refuse_centroids, leave_out_centroids),
         GaussianNB: Family(refuse_naive_bayes, leave_out_naive_bayes),
         LinearDiscriminantAnalysis: Family(refuse_discriminant, leave_out_linear, leave_out_linear_by_projection),

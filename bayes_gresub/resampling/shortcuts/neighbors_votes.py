@@ -76,6 +76,33 @@ def leave_out_neighbors(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
     return LeftOut(codes, scores, True, True, method, n_fits)
 
 
+def leave_out_neighbors_by_search(rule: Any, points: Floats, rows: TrainingRows) -> LeftOut:
+    """Return the votes of the k nearest rows outside of each row's block, by the search of the trained rule.
+
+    For large samples, whose distances to all rows would take too long. A scaler in front stays that of all rows, and
+    rows tied at the k-th distance vote in the order in which the search returns them.
+    """
+    k, n = int(rule.n_neighbors), len(rows.codes)
+    n_found = min(n, k + int(rows.sizes.max()))
+    if k > n - int(rows.sizes.max()):
+        raise NoShortcutError(TooFewNeighbors(k, n - int(rows.sizes.max())))
+    scores = np.empty((n, rows.n_classes))
+    step = max(1, CHUNK_ELEMENTS // (n_found * rows.n_classes))
+    for begin in range(0, n, step):
+        queries = np.arange(begin, min(begin + step, n))
+        distance, nearest = rule.kneighbors(points[queries], n_found)
+        outside = rows.block[nearest] != rows.block[queries][:, None]
+        counts = outside & (np.cumsum(outside, axis=1) <= k)
+        weights = counts.astype(float)
+        if rule.weights == "distance":
+            coincide = (counts & (distance == 0)).any(axis=1, keepdims=True)
+            with np.errstate(divide="ignore"):
+                weights = np.where(counts, np.where(coincide, distance == 0, 1.0 / distance), 0.0)
+        votes = np.einsum("qk,qkc->qc", weights, rows.membership[nearest])
+        scores[queries] = votes / votes.sum(axis=1, keepdims=True)
+    return LeftOut(scores.argmax(axis=1), scores, True, False, "votes of the nearest rows but its own, by search")
+
+
 def _votes(distance: Floats, k: int, by_distance: bool, membership: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the shares of the votes, and whether a tie at the k-th distance could change the winner."""
     last = np.partition(distance, k - 1, axis=1)[:, k - 1 : k]
