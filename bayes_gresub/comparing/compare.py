@@ -113,7 +113,7 @@ def compare(
             judged = classifier
         else:
             judged = _train_on_all(classifier, sample, sample_weight, seed)
-        task = Judged(View(classifier, judged, X), y, seed, sample_weight, groups)
+        task = Judged(View(classifier, judged, X), y, seed, sample_weight, groups, checks=True)
         if not sample.format.is_numeric and any(map(needs_numbers, [*chosen.values(), test_set])):
             task.numeric = skip_preparation(task.whole)
             preparation = () if task.numeric is None else describe_preparation(chosen, task.numeric.X.shape[1])
@@ -142,7 +142,8 @@ def _train_on_all(rule: Any, sample: Sample, sample_weight: Any, seed: np.random
 class Judged:
     """One classifier, its rule and its data, with the resamples that several rows share.
 
-    `numeric` holds the steps after those that make X numeric, for estimators that need numbers.
+    `numeric` holds the steps after those that make X numeric, for estimators that need numbers. With `checks`, a row
+    with a model of the classes has the problems that the model's own check finds as its message.
     """
 
     whole: View
@@ -151,6 +152,7 @@ class Judged:
     sample_weight: Any = None
     groups: Any = None
     numeric: View | None = None
+    checks: bool = False
     shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = field(default_factory=dict)
 
     def row(self, number: int, task: tuple[str, Any, Mapping[str, Any]]) -> Row:
@@ -180,7 +182,10 @@ class Judged:
             with warnings.catch_warnings(record=True) as caught_warnings:
                 warnings.simplefilter("always")
                 fitted = estimator.fit(view.X, self.y, sample_weight=self.sample_weight)
-                return fitted.error(view.classifier), " ".join(str(warning.message) for warning in caught_warnings)
+                estimate = fitted.error(view.classifier)
+            problems = fitted.check().problems if self.checks and hasattr(fitted, "check") else ()
+            messages = [*(str(warning.message) for warning in caught_warnings), *(each.sentence for each in problems)]
+            return estimate, " ".join(dict.fromkeys(messages))
         if isinstance(estimator, Measure):
             return estimator.fit(view.X, self.y, sample_weight=self.sample_weight).error(view.classifier), ""
         arguments = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +39,14 @@ class Recipe:
         Weight of n (mu - error)^2 beside the likelihood.
     """
 
-    hidden: int = 48
-    members: int = 8
+    hidden: int = 64
+    members: int = 6
     real_share: float = 0.5
-    steps: int = 2500
+    steps: int = 1500
     batch: int = 512
     rate: float = 3e-3
     decay: float = 1e-2
-    dropout: float = 0.1
+    dropout: float = 0.15
     squares: float = 0.0
 
 
@@ -84,6 +84,19 @@ def learn(cases: CaseTable, recipe: Recipe, seed: int = 0) -> Combination:
     """
     center, scale = moments(cases.inputs)
     points = standardized(cases.inputs, center, scale)
+    networks, mean, size = train_and_leave_out(cases, points, recipe, seed)
+    factor = calibrate(mean, size, cases, weights_of(cases, recipe.real_share))
+    moved, far = _distances(points)
+    arrays = {"center": center, "scale": scale, "whiten": moved, "farthest": np.array(far), **_stacked(networks)}
+    arrays |= {"lowest": np.minimum(points.min(axis=0), -1.0), "highest": np.maximum(points.max(axis=0), 1.0)}
+    arrays["last_offset"][:, 1] += np.log(factor)
+    return Combination(cases.names, arrays)
+
+
+def train_and_leave_out(
+    cases: CaseTable, points: Floats, recipe: Recipe, seed: int
+) -> tuple[list[BetaNetwork], Floats, Floats]:
+    """Return the networks, and location and effective points of each case by the one trained without its population."""
     part = deal(cases, recipe.members, seed)
     networks, mean, size = [], np.zeros(len(cases)), np.zeros(len(cases))
     for member in range(recipe.members):
@@ -91,12 +104,7 @@ def learn(cases: CaseTable, recipe: Recipe, seed: int = 0) -> Combination:
         network = train(cases.part(~left), points[~left], recipe, 1000 * seed + member)
         networks.append(network)
         mean[left], size[left] = _apply(network, points[left], cases.n[left])
-    factor = calibrate(mean, size, cases, weights_of(cases, recipe.real_share))
-    moved, far = _distances(points)
-    arrays = {"center": center, "scale": scale, "whiten": moved, "farthest": np.array(far), **_stacked(networks)}
-    arrays |= {"lowest": np.minimum(points.min(axis=0), -1.0), "highest": np.maximum(points.max(axis=0), 1.0)}
-    arrays["last_offset"][:, 1] += np.log(factor)
-    return Combination(cases.names, arrays)
+    return networks, mean, size
 
 
 def moments(inputs: Floats) -> tuple[Floats, Floats]:
@@ -224,8 +232,3 @@ def write(path: Path, plain: Combination, refits: Combination, populations: dict
         arrays |= {f"{part}/{key}": np.asarray(value, dtype=np.float32) for key, value in combination.arrays.items()}
     arrays["populations"], arrays["cases"] = np.array(list(populations)), np.array(list(populations.values()))
     np.savez_compressed(path, **arrays)
-
-
-def linear(recipe: Recipe) -> Recipe:
-    """Return the same recipe for a linear combination of logits."""
-    return replace(recipe, hidden=0)
