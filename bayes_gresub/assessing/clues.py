@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_gresub.assessing.bagged_trees import bagged_tree_clues
 from bayes_gresub.assessing.neighbor_clues import neighborhood, ranks
+from bayes_gresub.assessing.network_clues import tangent_posteriors
 from bayes_gresub.assessing.out_of_bag_labels import OutOfBagLabels
 from bayes_gresub.assessing.reference_clues import reference_clues
 from bayes_gresub.assessing.smoothing_clues import smoothing_clues
@@ -132,12 +133,16 @@ def _description(sample: Sample, predicted: Ints, groups: Ints) -> dict[str, flo
 def _left_out_clues(subject: TrainedOn, left_out: LeftOut | None, predicted: Ints) -> dict[str, float]:
     """Return the leave-one-out error of the classifier itself, and how often it changes its label; with flags.
 
-    Where there is neither a shortcut nor a tree, the numbers are 0 and the flags say so.
+    Where there is neither a shortcut nor a tree or network, the numbers are 0 and the flags say so.
     """
     sample = subject.sample
     codes, weights, rows = sample.codes, sample.weights, np.arange(len(sample.codes))
     result = dict.fromkeys(
-        ("own_error", "own_changed", "own_doubt", "has_own", "has_doubt", "leaf_error", "has_leaf"), 0.0
+        (
+            *("own_error", "own_changed", "own_doubt", "has_own", "has_doubt"),
+            *("leaf_error", "has_leaf", "tangent_error", "tangent_doubt", "has_tangent"),
+        ),
+        0.0,
     )
     if left_out is not None:
         # Rows that every member of a forest has seen are not left out by any.
@@ -153,4 +158,11 @@ def _left_out_clues(subject: TrainedOn, left_out: LeftOut | None, predicted: Int
     votes = leaf_votes(subject.classifier, sample.restored(rows), codes, subject.groups, sample.n_classes)
     if votes is not None:
         result["leaf_error"], result["has_leaf"] = float(weights @ (votes != codes)), 1.0
+    # The formula leaves out single rows, not groups.
+    is_grouped = len(np.unique(subject.groups)) < len(rows)
+    shares = None if is_grouped else tangent_posteriors(subject.classifier, sample.restored(rows), codes, sample.n_classes)
+    if shares is not None:
+        result["tangent_error"] = float(weights @ (shares.argmax(axis=1) != codes))
+        result["tangent_doubt"] = float(weights @ (1.0 - shares[rows, codes]))
+        result["has_tangent"] = 1.0
     return result

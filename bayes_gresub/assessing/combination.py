@@ -17,10 +17,15 @@ from bayes_gresub.data.validation import check_name
 FORMAT = 1
 """Of the file; one of another format is not read."""
 
-NUMBERS = ("log_n", "log_d", "log_c", "separation", "rank_separation", "has_own", "has_doubt", "has_leaf")
+NUMBERS = ("log_n", "log_d", "log_c", "separation", "rank_separation", "has_own", "has_doubt", "has_leaf", "has_tangent")
 """Clues that are no shares of points."""
 
-FLAGS = {"own_error": "has_own", "own_changed": "has_own", "own_doubt": "has_doubt", "leaf_error": "has_leaf"}
+FLAGS = {
+    **dict.fromkeys(("own_error", "own_changed"), "has_own"),
+    "own_doubt": "has_doubt",
+    "leaf_error": "has_leaf",
+    **dict.fromkeys(("tangent_error", "tangent_doubt"), "has_tangent"),
+}
 """Clues that not every classifier has, and the clue that is 1 if it has."""
 
 MOST_DEVIATIONS = 8.0
