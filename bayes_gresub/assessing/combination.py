@@ -17,7 +17,17 @@ from bayes_gresub.data.validation import check_name
 FORMAT = 1
 """Of the file; one of another format is not read."""
 
-NUMBERS = ("log_n", "log_d", "log_c", "separation", "rank_separation", "has_own", "has_doubt", "has_leaf", "has_tangent")
+NUMBERS = (
+    "log_n",
+    "log_d",
+    "log_c",
+    "separation",
+    "rank_separation",
+    "has_own",
+    "has_doubt",
+    "has_leaf",
+    "has_tangent",
+)
 """Clues that are no shares of points."""
 
 FLAGS = {

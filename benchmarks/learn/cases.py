@@ -1,7 +1,7 @@
 """Cases to learn from: a trained classifier, its clues with and without refits, its true error.
 
-Usage: `python -m benchmarks.learn.cases FOLDER FIRST STEP HOURS [DATA]`. The populations are simulated, or with a folder
-DATA of CSV files derived from these data sets.
+Usage: `python -m benchmarks.learn.cases FOLDER FIRST STEP HOURS [DATA]`. The populations are simulated; with a folder
+DATA of CSV files they are derived from these data sets.
 """
 
 from __future__ import annotations
@@ -131,9 +131,7 @@ def cases_of_population(source: Source, number: int) -> list[Case]:
     return cases
 
 
-def one_case(
-    rule: Any, X: Floats, y: Ints, X_truth: Any, y_truth: Any, seed: int, n_refits: int = 10
-) -> Case | None:
+def one_case(rule: Any, X: Floats, y: Ints, X_truth: Any, y_truth: Any, seed: int, n_refits: int = 10) -> Case | None:
     """Return clues and errors at the points of the truth; None if the rule cannot be trained."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -40,7 +40,9 @@ class DerivedPopulation:
             counts = np.unique(self.y[drawn], return_counts=True)[1]
             if len(counts) == len(np.unique(self.y)) and counts.min() >= LEAST_IN_CLASS:
                 return self.X[drawn], self.y[drawn], self.X[rest], self.y[rest]
-        raise RuntimeError(f"a class of {self.source.name} is too rare for training sets; got none in {ATTEMPTS} draws.")
+        raise RuntimeError(
+            f"a class of {self.source.name} is too rare for training sets; got none in {ATTEMPTS} draws."
+        )
 
 
 def draw_derived(sets: Sequence[DataSet], rng: np.random.Generator) -> DerivedPopulation:

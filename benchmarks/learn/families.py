@@ -150,7 +150,8 @@ def main(simulated: str, real: str) -> None:
         rows,
         [
             f"{len(cases)} cases of {len(np.unique(cases.population))} populations (kinds of simulated ones, data "
-            "sets), each predicted by a model that was not trained on its population. RMS: mean over populations. Relative:",
+            "sets), each predicted by a model that was not trained on its population.",
+            "RMS: mean over populations. Relative:",
             "ratio of the mean RMS to that of the network with 64 and 32 units, with its standard error (jackknife",
             "over populations). Width and interval score: of Beta intervals whose effective points are multiplied so",
             "that 95 of 100 hold the truth.",
