@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline real learn paper mnist lint clean
+.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline real learn combine paper mnist lint clean
 
 help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
@@ -20,8 +20,9 @@ help:
 	@echo "make headline   the figure on top of README, about half an hour"
 	@echo "make real       every estimator on real data, days; make real FOLDER=... with CSV files in it; OPTIONS=--pilot prints"
 	@echo "                the expected hours only; interrupt it and run it again to go on"
-	@echo "make learn      the combination behind assess, from simulated and real cases, hours; make learn FOLDER=... with CSV"
-	@echo "                files in it, HOURS=2 of simulation in each of two processes"
+	@echo "make learn      the combination behind assess, from new cases, hours; make learn FOLDER=... with CSV files in it,"
+	@echo "                HOURS=2 of simulation in each of two processes"
+	@echo "make combine    the combination behind assess, from the stored cases, about half an hour"
 	@echo "make mnist      the paper's MNIST experiment, over an hour; make mnist FOLDER=... with the MNIST files in it"
 	@echo "make paper      the paper's experiment and that on large samples, about an hour; writes benchmarks/results/"
 
@@ -83,14 +84,21 @@ real: $(READY)
 	@test -n "$(FOLDER)" || { echo "name the folder with the CSV files: make real FOLDER=..."; exit 1; }
 	$(BIN)/python -m benchmarks.real "$(FOLDER)" --workers $(WORKERS) $(OPTIONS)
 
-# Files that exist are not made again: remove runs/learn to start anew.
+# Cases are made by two processes. Files that exist are not made again: remove runs/learn to start anew.
 HOURS ?= 2
+CASES := benchmarks/results/learn/cases.npz
 learn: $(READY)
 	@test -n "$(FOLDER)" || { echo "name the folder with the CSV files: make learn FOLDER=..."; exit 1; }
-	$(BIN)/python -m benchmarks.learn.cases runs/learn/simulated 500 1 $(HOURS) & \
-	$(BIN)/python -m benchmarks.learn.cases runs/learn/simulated 0 1 $(HOURS); wait
-	$(BIN)/python -m benchmarks.learn.real_cases "$(FOLDER)" runs/learn/real 0 1
-	$(BIN)/python -m benchmarks.learn.combine runs/learn/simulated runs/learn/real runs/learn/combinations
+	$(BIN)/python -m benchmarks.learn.cases runs/learn/simulated 0 1 $(HOURS) & \
+	$(BIN)/python -m benchmarks.learn.cases runs/learn/derived 0 1 $(HOURS) "$(FOLDER)"; wait
+	$(BIN)/python -m benchmarks.learn.real_cases "$(FOLDER)" runs/learn/real 0 2 & \
+	$(BIN)/python -m benchmarks.learn.real_cases "$(FOLDER)" runs/learn/real 1 2; wait
+	$(BIN)/python -m benchmarks.learn.collect $(CASES) runs/learn/simulated runs/learn/derived runs/learn/real
+	$(MAKE) combine
+
+combine: $(READY)
+	rm -rf runs/learn/combinations
+	$(BIN)/python -m benchmarks.learn.combine $(CASES) runs/learn/combinations
 	cp runs/learn/combinations/all.npz bayes_gresub/assessing/combination.npz
 
 mnist: $(READY)

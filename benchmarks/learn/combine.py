@@ -1,7 +1,8 @@
-"""`make learn`: train the combination on simulated and real cases, and once more without each data set.
+"""`make combine`: train the combination on stored cases, and once more without each data set.
 
-Usage: `python -m benchmarks.learn.combine SIMULATED REAL OUT`, folders of cases and one for the results. OUT gets
-`all.npz`, which is the package's file, and `without-NAME.npz` for every data set, to judge the combination by.
+Usage: `python -m benchmarks.learn.combine CASES OUT [NAME ...]`, a file of cases and a folder for the results. OUT gets
+`all.npz`, which is the package's file, `without-NAME.npz` for every data set, to judge the combination by, and
+`without-unseen.npz` for benchmarks on populations of kinds that nothing was tuned on.
 """
 
 from __future__ import annotations
@@ -16,22 +17,24 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from benchmarks.learn.case_table import read_cases
+from benchmarks.learn.case_table import CaseTable
 from benchmarks.learn.training import Recipe, learn, write
 
 RECIPE = Recipe()
-WHOLE = "all"
+WHOLE, UNSEEN = "all", "unseen"
+LEFT_OUT = {WHOLE: (), UNSEEN: ("gaussian-equal", "gaussian-unequal", "skewed", "heavy-tailed", "digits")}
+"""Populations that a combination is trained without, unless it is named after the one data set left out."""
 
 
-def main(simulated: str, real: str, out: str, jobs: int = 2, names: Sequence[str] = ()) -> None:
-    """Train on all cases and without each data set; files that exist are not made again."""
+def main(cases: str, out: str, names: Sequence[str] = (), jobs: int = 2) -> None:
+    """Train on all cases and without some; files that exist are not made again."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    folders = [Path(simulated), Path(real)]
-    populations = np.unique(read_cases([Path(real)], False).population).tolist()
-    wanted = [name for name in [WHOLE, *populations] if not names or name in names]
+    table = CaseTable.read(Path(cases))
+    judged = np.unique(table.population[table.is_judged]).tolist()
+    wanted = [name for name in [WHOLE, UNSEEN, *judged] if not names or name in names]
     left = [name for name in wanted if not place(folder, name).exists()]
-    Parallel(jobs)(delayed(train_without)(folders, name, place(folder, name)) for name in left)
+    Parallel(jobs)(delayed(train_without)(table, name, place(folder, name)) for name in left)
 
 
 def place(folder: Path, name: str) -> Path:
@@ -39,20 +42,17 @@ def place(folder: Path, name: str) -> Path:
     return folder / (f"{WHOLE}.npz" if name == WHOLE else f"without-{name}.npz")
 
 
-def train_without(folders: Sequence[Path], name: str, path: Path) -> None:
-    """Write the combination trained on all cases but those of one data set."""
+def train_without(table: CaseTable, name: str, path: Path) -> None:
+    """Write the combination trained on all cases but those of some populations."""
     torch.set_num_threads(1)
     started = perf_counter()
-    learned = []
-    for with_refits in (False, True):
-        cases = read_cases(folders, with_refits)
-        learned.append(learn(cases.part(cases.population != name), RECIPE))
-    seen = Counter(cases.population[cases.population != name].tolist())
+    cases = table.part(~np.isin(table.population, LEFT_OUT.get(name, (name,))))
+    plain, refits = learn(cases.without_refits(), RECIPE), learn(cases, RECIPE)
     unfinished = path.with_suffix(".part.npz")
-    write(unfinished, *learned, dict(sorted(seen.items())))
+    write(unfinished, plain, refits, dict(sorted(Counter(cases.population.tolist()).items())))
     unfinished.rename(path)
-    print(f"{path.name}: {sum(seen.values())} cases, {perf_counter() - started:.0f} s", flush=True)
+    print(f"{path.name}: {len(cases)} cases, {perf_counter() - started:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], names=sys.argv[4:])
+    main(*sys.argv[1:3], names=sys.argv[3:])

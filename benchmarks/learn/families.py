@@ -1,4 +1,4 @@
-"""Which family combines the clues best: `python -m benchmarks.learn.families SIMULATED REAL`, folders of cases.
+"""Which family combines the clues best: `python -m benchmarks.learn.families CASES`, a file of cases.
 
 Every family is judged at populations that it was not trained on: kinds of simulated ones and data sets are dealt into
 six parts, and each part is predicted from the others.
@@ -16,7 +16,7 @@ import torch
 from scipy.stats import beta
 
 from bayes_gresub.data.arrays import Floats
-from benchmarks.learn.case_table import CaseTable, read_cases
+from benchmarks.learn.case_table import CaseTable
 from benchmarks.learn.training import (
     LEVEL,
     Recipe,
@@ -128,14 +128,15 @@ def scores_of(cases: CaseTable, predicted: Predicted, reference: Floats | None) 
     return words, rms
 
 
-def main(simulated: str, real: str) -> None:
+def main(path: str) -> None:
     """Judge every family and write the table."""
     torch.set_num_threads(1)
     rows = []
     for with_refits in (False, True):
-        cases = read_cases([Path(simulated), Path(real)], with_refits)
+        cases = CaseTable.read(Path(path))
+        cases = cases if with_refits else cases.without_refits()
         kept: dict[str, Predicted] = {name: family(cases) for name, family in families(with_refits).items()}
-        for label, chosen in (("simulated", ~cases.is_real), ("real", cases.is_real)):
+        for label, chosen in (("simulated", ~cases.is_real), ("real", cases.is_judged)):
             part = cases.part(chosen)
             predicted = {name: (mean[chosen], size[chosen]) for name, (mean, size) in kept.items()}
             _, reference = scores_of(part, predicted["network, 64 and 32 units"], None)
@@ -163,4 +164,4 @@ def main(simulated: str, real: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(sys.argv[1])

@@ -61,7 +61,7 @@ def test_other_formats_are_refused(tmp_path):
 
 def test_networks_are_those_that_torch_trained(tmp_path):
     """The same numbers by the arrays of the file and by the modules, on one network."""
-    cases = as_table(simulated(), True)
+    cases = as_table(simulated())
     recipe = Recipe(hidden=6, members=2, steps=30, batch=64)
     combination = learn(cases, recipe)
     write(tmp_path / "both.npz", combination, combination, {"kind0": 1})
@@ -93,7 +93,7 @@ def test_shares_become_logits_of_counts():
 
 def test_clue_that_decides_is_learned():
     """Errors are 0.2 above the apparent error; with 1,000 points of truth their noise is at most 0.016."""
-    cases = as_table(simulated(1200), False)
+    cases = as_table(simulated(1200)).without_refits()
     combination = learn(cases, Recipe(hidden=16, members=3, steps=900, batch=128))
     for apparent in (0.1, 0.3, 0.45):
         result = combination.predict(simulated(1)[0]["clues"] | {"apparent": apparent})
@@ -103,7 +103,7 @@ def test_clue_that_decides_is_learned():
 def test_factor_makes_intervals_hold_as_often_as_they_say():
     """Beta draws with 40 points, told to be 400 or 4: the factor brings back 40."""
     rng = np.random.default_rng(0)
-    cases = as_table(simulated(4000), False)
+    cases = as_table(simulated(4000)).without_refits()
     mean = np.full(4000, 0.3)
     cases = cases.part(slice(None))
     object.__setattr__(cases, "n_wrong", cases.n_truth * rng.beta(0.3 * 40, 0.7 * 40, size=4000))
@@ -114,14 +114,14 @@ def test_factor_makes_intervals_hold_as_often_as_they_say():
 
 
 def test_populations_stay_whole_in_the_parts():
-    cases = as_table(simulated(), False)
+    cases = as_table(simulated()).without_refits()
     part = deal(cases, 3, 0)
     for name in np.unique(cases.population):
         assert len(np.unique(part[cases.population == name])) == 1
 
 
 def test_populations_of_one_sort_weigh_alike():
-    cases = as_table(simulated(250), False)
+    cases = as_table(simulated(250)).without_refits()
     weights = weights_of(cases, 0.3)
     assert weights[cases.is_real].sum() == pytest.approx(0.3)
     real = [weights[cases.population == name].sum() for name in np.unique(cases.population[cases.is_real])]
@@ -129,7 +129,7 @@ def test_populations_of_one_sort_weigh_alike():
 
 
 def test_clues_far_from_all_that_was_learned_are_strange():
-    combination = learn(as_table(simulated(noise=0.05), False), QUICK)
+    combination = learn(as_table(simulated(noise=0.05)).without_refits(), QUICK)
     clues = simulated(1)[0]["clues"]
     assert combination.predict(clues).strangeness < 1.5
     assert combination.predict(clues | {"separation": 100.0}).strangeness > 5
