@@ -17,6 +17,7 @@ from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.seeds import Seed, as_int, seed_sequence
 from bayes_gresub.data.validation import check_name, check_whole, warn_user
 from bayes_gresub.posteriors.gp.merging import MergedPoints, merge_points
+from bayes_gresub.posteriors.gp.sites import LabelSites
 from bayes_gresub.posteriors.posterior import Posterior
 from bayes_gresub.progress import ticking
 
@@ -163,6 +164,7 @@ class GaussianProcess(Posterior):
             approximation, search = self._learn(data, given, seed, device)
         kernel = approximation.kernel
         self.classes_, self._data, self._approximation = classes, data, approximation
+        self._codes = codes
         self._training: Floats | None = None
         self.elbo_, self.n_iter_ = search.bound, search.n_iter
         self.lengthscales_, self.amplitudes_ = (
@@ -288,6 +290,63 @@ class GaussianProcess(Posterior):
                 else:
                     proba = torch.softmax(f, dim=0).permute(1, 2, 0)
             yield proba.transpose(0, 1)[:, self._data.group].cpu().numpy()
+
+    def trained_on(self, X: ArrayLike, y: ArrayLike) -> bool:
+        """Return whether these were the points and labels of `fit`, to rounding, each of weight 1."""
+        check_is_fitted(self)
+        points, labels = np.asarray(_flat(X), dtype=np.float64), np.asarray(y)
+        data, n = self._data, len(self._codes)
+        if len(labels) != n or points.shape != (n, self.n_features_in_) or (self.classes_[self._codes] != labels).any():
+            return False
+        counts = np.zeros_like(data.counts)
+        np.add.at(counts, (data.group, self._codes), 1.0)
+        return bool((counts == data.counts).all()) and np.allclose(data.in_units(points), data.units[data.group])
+
+    def training_sites(self) -> LabelSites:
+        """Return the posterior of the latents at the training points, with the part that each row's label has in it.
+
+        Length-scales and amplitudes are the learned ones; rows of weight 0 are left out, those of others count once.
+        """
+        import torch
+
+        check_is_fitted(self)
+        with torch.no_grad():
+            factor, rest, mean, slope, hessian = (part.cpu().numpy() for part in self._approximation.expand())
+        group, total = self._data.group, self._data.counts.sum(axis=1)
+        seen, labels = self._data.counts, np.eye(len(self.classes_))[self._codes]
+        if len(mean) == 1:
+            seen, labels = seen[:, 1:], labels[:, 1:]
+        probabilities = (seen - slope.T) / total[:, None]
+        return LabelSites(
+            factor=factor[:, :, group],
+            rest=rest[:, group],
+            mean=mean.T[group],
+            slope=labels - probabilities[group],
+            curvature=(hessian / total[:, None, None])[group],
+            independent=self._approximation.independent,
+        )
+
+    def proba_of_latents(self, mean: Floats, covariance: Floats) -> Floats:
+        """Return the probabilities (m, c) at points whose latents are Gaussian, integrated as in `predict_proba`.
+
+        Parameters
+        ----------
+        mean : ndarray of shape (m, latents)
+            One latent for two classes, else one for each.
+        covariance : ndarray of shape (m, latents) or (m, latents, latents)
+            Variances of independent latents, or covariances.
+        """
+        import torch
+
+        from bayes_gresub.posteriors.gp.softmax import expected_softmax
+
+        if covariance.ndim == 2:
+            spread = np.sqrt(np.maximum(covariance, 0.0)).T
+        else:
+            values, vectors = np.linalg.eigh(covariance)
+            spread = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        proba = expected_softmax(*(torch.as_tensor(np.ascontiguousarray(part)) for part in (mean.T, spread))).numpy()
+        return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
     def _predict(self, units: Floats) -> Floats:
         import torch

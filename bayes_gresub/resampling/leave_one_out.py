@@ -47,8 +47,9 @@ class LeaveOneOut(Resampler):
     With `shortcut=True` the labels of the points left out come from a formula, not from n refits: exactly for k nearest
     neighbours, nearest centroids, Gaussian naive Bayes, linear and quadratic discriminants without shrinkage,
     RidgeClassifier and SVC (which refits where a point changes it, on the kernel); by one Newton step, approximately,
-    for LogisticRegression and LinearSVC. The rule may be behind a StandardScaler. Other rules raise an error with the
-    reason. `OutOfBag` is the counterpart for forests.
+    for LogisticRegression and LinearSVC; and approximately, with the length-scales learned from all points, for
+    `GaussianProcess`. The rule may be behind a StandardScaler. Other rules raise an error with the reason. `OutOfBag`
+    is the counterpart for forests.
 
     It estimates the average error of the rule at n - 1 points: nearly unbiased, but highly variable. It does not see
     choices made before X was handed over, such as selected features: put those into the rule.

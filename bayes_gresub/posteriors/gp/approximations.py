@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import torch
 from linear_operator.utils.cholesky import psd_safe_cholesky
@@ -18,8 +19,32 @@ EXACT = 1e-8
 """Relative error of the bound; it is flat at the best q, so it is more exact than q."""
 
 
+class Expansion(NamedTuple):
+    """The latents at the data, and their log-likelihood there to second order.
+
+    Attributes
+    ----------
+    factor : Tensor of shape (latents, m, n)
+        The prior covariance of a latent is F'F, and `rest` on the diagonal.
+    rest : Tensor of shape (latents, n)
+    mean : Tensor of shape (latents, n)
+    slope : Tensor of shape (latents, n)
+    hessian : Tensor of shape (n, latents, latents)
+        Minus the second derivatives.
+    """
+
+    factor: Tensor
+    rest: Tensor
+    mean: Tensor
+    slope: Tensor
+    hessian: Tensor
+
+
 class LatentApproximation(ABC):
     """An approximation of the latents at points x (n, d) that were observed with `counts` (n, c) of the labels."""
+
+    independent = True
+    """Whether latents are independent of each other."""
 
     converged: bool
     """Whether the last fit converged."""
@@ -38,6 +63,10 @@ class LatentApproximation(ABC):
     @abstractmethod
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return means (latents, m) and spread of the latents, as `expected_softmax` takes it."""
+
+    @abstractmethod
+    def expand(self) -> Expansion:
+        """Return the last fit as it is at the data, with the expected log-likelihood; with "laplace" the one there."""
 
     @abstractmethod
     def draw(self, noise: Tensor, more: Tensor) -> Tensor:
@@ -72,6 +101,12 @@ class Variational(LatentApproximation):
         """Return means and deviations."""
         return self.fit.predict(self.kernel(self.x, x), self.kernel.variance())
 
+    def expand(self) -> Expansion:
+        """Return means and expectations."""
+        factor = psd_safe_cholesky(self.covariance).transpose(1, 2)
+        expected = self.fit.expectations
+        return Expansion(factor, torch.zeros_like(self.fit.mean), self.fit.mean, expected.slope, expected.hessian)
+
     def draw(self, noise: Tensor, more: Tensor) -> Tensor:
         """Return draws by Matheron's rule."""
         return self.fit.draw(psd_safe_cholesky(self.covariance) @ noise, more)
@@ -79,6 +114,8 @@ class Variational(LatentApproximation):
 
 class Laplace(LatentApproximation):
     """Laplace's approximation."""
+
+    independent = False
 
     def __init__(self, kernel: LatentKernel, x: Tensor, counts: Tensor) -> None:
         super().__init__(kernel, x, counts)
@@ -102,6 +139,12 @@ class Laplace(LatentApproximation):
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and roots of covariances."""
         return laplace.predict(self.fit, self.kernel(self.x, x), self.kernel.variance())
+
+    def expand(self) -> Expansion:
+        """Return the mode and the derivatives there."""
+        factor = psd_safe_cholesky(self.covariance).transpose(1, 2)
+        slope, hessian = laplace.differentiate(self.fit.probabilities, self.counts)
+        return Expansion(factor, torch.zeros_like(self.fit.f), self.fit.f, slope, hessian)
 
     def draw(self, noise: Tensor, more: Tensor) -> Tensor:
         """Return draws."""
@@ -138,6 +181,12 @@ class Inducing(LatentApproximation):
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and deviations."""
         return self.fit.predict(self._project(x))
+
+    def expand(self) -> Expansion:
+        """Return means and expectations, the covariances being those that inducing points explain."""
+        mean, _ = self.fit.predict(self.a)
+        rest = (self.variance - (self.a**2).sum(dim=1)).clamp_min(0)
+        return Expansion(self.a, rest, mean, self.fit.expectations.slope, self.fit.expectations.hessian)
 
     def draw(self, noise: Tensor, more: Tensor) -> Tensor:
         """Return draws."""

@@ -76,6 +76,16 @@ def find_mode(covariance: Tensor, start: Tensor, counts: Tensor, tol: float) -> 
     return LaplaceMode(f, alpha, p, e, root, log_det, height - 0.5 * log_det, converged)
 
 
+def differentiate(probabilities: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the slope of the log-likelihood (latents, n), and minus its second derivatives (n, latents, latents)."""
+    p, total = probabilities, counts.sum(dim=1)
+    if len(p) == 1:
+        hessian = (total * p * (1 - p)).T[:, :, None]
+    else:
+        hessian = total[:, None, None] * (torch.diag_embed(p.T) - p.T[:, :, None] * p.T[:, None, :])
+    return _targets(counts, len(p)) - total * p, hessian
+
+
 def slope_of_bound(covariance: Tensor, mode: LaplaceMode, counts: Tensor) -> Tensor:
     r"""Return the derivative of the log evidence by the covariances, (latents, n, n).
 

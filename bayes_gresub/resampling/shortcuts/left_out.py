@@ -204,6 +204,8 @@ def _families() -> dict[type, Family]:
     from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
     from sklearn.svm import SVC, LinearSVC
 
+    from bayes_gresub.posteriors import GaussianProcess
+    from bayes_gresub.resampling.shortcuts.cavities import leave_out_gaussian_process, refuse_gaussian_process
     from bayes_gresub.resampling.shortcuts.centroids import leave_out_centroids, refuse_centroids
     from bayes_gresub.resampling.shortcuts.discriminants import (
         leave_out_linear,
@@ -242,6 +244,7 @@ def _families() -> dict[type, Family]:
         SVC: Family(refuse_support_vectors, leave_out_support_vectors, leave_out_by_span),
         LogisticRegression: Family(refuse_logistic, None, leave_out_logistic),
         LinearSVC: Family(refuse_linear_machine, None, leave_out_linear_machine),
+        GaussianProcess: Family(refuse_gaussian_process, None, leave_out_gaussian_process),
         RandomForestClassifier: bags,
         ExtraTreesClassifier: bags,
         BaggingClassifier: bags,

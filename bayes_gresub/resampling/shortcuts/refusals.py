@@ -95,6 +95,14 @@ class TooFewNeighbors(Reason):
     words = "n_neighbors={self.n_neighbors} needs as many points; {self.n_left} are left"
 
 
+@dataclass(frozen=True)
+class TrainedOnOtherPoints(Reason):
+    """The formula starts from the fit to the points given, each of weight 1."""
+
+    rule: str
+    words = "this {self.rule} was trained on other points, or with weights"
+
+
 class CurvatureSingular(Reason):
     """The Hessian of the fit cannot be inverted."""
 
