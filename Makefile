@@ -6,7 +6,8 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline real learn combine paper mnist lint clean
+.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline real learn combine unseen paper mnist \
+	lint clean
 
 help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
@@ -22,7 +23,9 @@ help:
 	@echo "                the expected hours only; interrupt it and run it again to go on"
 	@echo "make learn      the combination behind assess, from new cases, hours; make learn FOLDER=... with CSV files in it,"
 	@echo "                HOURS=2 of simulation in each of two processes"
-	@echo "make combine    the combination behind assess, from the stored cases, about half an hour"
+	@echo "make combine    the combination behind assess, from the stored cases, a quarter of an hour"
+	@echo "make unseen     estimates and intervals on populations that nothing was tuned on, hours; interrupt it and run it again"
+	@echo "                to go on; COMBINATION=... names the file behind assess"
 	@echo "make mnist      the paper's MNIST experiment, over an hour; make mnist FOLDER=... with the MNIST files in it"
 	@echo "make paper      the paper's experiment and that on large samples, about an hour; writes benchmarks/results/"
 
@@ -100,6 +103,10 @@ combine: $(READY)
 	rm -rf runs/learn/combinations
 	$(BIN)/python -m benchmarks.learn.combine $(CASES) runs/learn/combinations
 	cp runs/learn/combinations/all.npz bayes_gresub/assessing/combination.npz
+
+COMBINATION ?= runs/learn/combinations/without-unseen.npz
+unseen: $(READY)
+	$(BIN)/python -m benchmarks.unseen_kinds "$(COMBINATION)" 100 $(WORKERS)
 
 mnist: $(READY)
 	@test -n "$(FOLDER)" || { echo "name the folder with the MNIST files: make mnist FOLDER=..."; exit 1; }
