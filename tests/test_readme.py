@@ -26,10 +26,11 @@ PAGES = [ROOT / "README.md", ROOT / ".github/CONTRIBUTING.md", *sorted((ROOT / "
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Be in a folder with the file that README's commands read."""
+    """Be in a folder with the files that README's commands read."""
     mpl.use("Agg")
-    frame = load_breast_cancer(as_frame=True).frame.iloc[:80, [0, 1, 20, 30]]
-    frame.rename(columns={"target": "diagnosis"}).to_csv(tmp_path / "patients.csv", index=False)
+    frame = load_breast_cancer(as_frame=True).frame.iloc[:, [0, 1, 20, 30]].rename(columns={"target": "diagnosis"})
+    frame[:80].to_csv(tmp_path / "patients.csv", index=False)
+    frame[80:120].to_csv(tmp_path / "later_patients.csv", index=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
