@@ -75,9 +75,7 @@ class Combination:
         \mu = \sigma(w^T z + f_1(z)), \qquad s = n \exp(f_2(z)), \qquad
         f(z) = C \phi(B \phi(A z + a) + b) + c, \qquad \phi(t) = t \sigma(t)
 
-    and the answer is the Beta distribution with the mean and the variance of the mixture,
-    :math:`\bar\mu` and :math:`\overline{\mu (1 - \mu) / (s + 1)} + \overline{(\mu - \bar\mu)^2}`: networks that
-    disagree make it wider.
+    and the answer is the `mixture` of their Beta distributions.
 
     Attributes
     ----------
@@ -103,10 +101,8 @@ class Combination:
         means = expit(arrays["skip"] @ points + arrays["offset"] + out[:, 0])
         n = np.exp(clues["log_n"])
         sizes = np.maximum(n * np.exp(np.clip(out[:, 1], *LOG_SHARES)), LEAST_POINTS)
-        mean = float(np.clip(means.mean(), 1e-6, 1 - 1e-6))
-        variance = float((means * (1 - means) / (sizes + 1)).mean() + means.var())
-        n_points = max(mean * (1 - mean) / variance - 1, LEAST_POINTS)
-        return Prediction(mean, n_points, self._strangeness(standardized))
+        mean, n_points = mixture(means, sizes)
+        return Prediction(float(mean), float(n_points), self._strangeness(standardized))
 
     def standardized(self, clues: Mapping[str, float]) -> Floats:
         """Return the clues as the networks see them, (d,)."""
@@ -119,6 +115,20 @@ class Combination:
         moved = self.arrays["whiten"] @ points
         single = np.where(points < 0, points / self.arrays["lowest"], points / self.arrays["highest"])
         return max(float(np.sqrt(moved @ moved) / self.arrays["farthest"]), float(single.max()))
+
+
+def mixture(means: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    r"""Return mean and effective points of the Beta distribution that replaces several; the first axis is over these.
+
+    It has the mean of their mixture and its variance, that of the means without bias, so networks that disagree make it
+    wider:
+
+    .. math:: \bar\mu, \qquad \overline{\mu (1 - \mu) / (s + 1)} + \frac{1}{e - 1} \sum_{k=1}^{e} (\mu_k - \bar\mu)^2
+    """
+    mean = np.clip(means.mean(axis=0), 1e-6, 1 - 1e-6)
+    apart = means.var(axis=0, ddof=1) if len(means) > 1 else 0.0
+    variance = (means * (1 - means) / (sizes + 1)).mean(axis=0) + apart
+    return mean, np.maximum(mean * (1 - mean) / variance - 1, LEAST_POINTS)
 
 
 def as_inputs(values: Floats, names: tuple[str, ...]) -> Floats:

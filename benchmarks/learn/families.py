@@ -1,7 +1,7 @@
 """Which family combines the clues best: `python -m benchmarks.learn.families CASES`, a file of cases.
 
 Every family is judged at populations that it was not trained on: kinds of simulated ones and data sets are dealt into
-six parts, and each part is predicted from the others.
+five parts, and each part is predicted from the others.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from scipy.stats import beta
 
+from bayes_gresub.assessing.combination import mixture
 from bayes_gresub.data.arrays import Floats
 from benchmarks.learn.case_table import CaseTable
 from benchmarks.learn.training import (
@@ -40,8 +41,8 @@ def networks(recipe: Recipe) -> Callable[[CaseTable], Predicted]:
 
     def predict(cases: CaseTable) -> Predicted:
         points = standardized(cases.inputs, *moments(cases.inputs))
-        _, mean, size = train_and_leave_out(cases, points, recipe, 0)
-        return mean, size
+        _, means, sizes = train_and_leave_out(cases, points, recipe, 0)
+        return mixture(means, sizes)
 
     return predict
 
@@ -58,15 +59,15 @@ def shrunken_linear(cases: CaseTable) -> Predicted:
     known = [points[:, 1 + cases.names.index(name)] for name in flags]
     # Where a clue is missing, the others have weights of their own.
     points = np.hstack([points, *(points[:, 1:] * flag[:, None] for flag in known)])
-    part, weights = deal(cases, RECIPE.members, 0), weights_of(cases, RECIPE.real_share)
+    part, weights = deal(cases, RECIPE.parts, 0), weights_of(cases, RECIPE.real_share)
     mean = np.zeros(len(cases))
-    for member in range(RECIPE.members):
-        inside = part != member
+    for number in range(RECIPE.parts):
+        inside = part != number
         losses = np.zeros(len(PENALTIES))
         for other in set(part[inside].tolist()):
             fit, judge = inside & (part != other), part == other
-            for number, weight in enumerate(_ridge(points[fit], cases.truth[fit], weights[fit])):
-                losses[number] += weights[judge] @ (points[judge] @ weight - cases.truth[judge]) ** 2
+            for place, weight in enumerate(_ridge(points[fit], cases.truth[fit], weights[fit])):
+                losses[place] += weights[judge] @ (points[judge] @ weight - cases.truth[judge]) ** 2
         best = _ridge(points[inside], cases.truth[inside], weights[inside])[int(losses.argmin())]
         mean[~inside] = points[~inside] @ best
     return np.clip(mean, 1e-3, 0.999), cases.n
@@ -113,7 +114,7 @@ def scores_of(cases: CaseTable, predicted: Predicted, reference: Floats | None) 
     squares = np.array(
         [max(0.0, float(((mean - cases.truth) ** 2 - noise)[cases.population == name].mean())) for name in names]
     )
-    size = np.maximum(size * calibrate(mean, size, cases, weights), 2.0)
+    size = np.maximum(size * calibrate(mean[None], size[None], cases, weights), 2.0)
     low, high = (beta.ppf(tail, mean * size, (1 - mean) * size) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     outside = np.maximum(low - cases.truth, 0) + np.maximum(cases.truth - high, 0)
     score = float(weights @ (high - low + 2 / (1 - LEVEL) * outside))
