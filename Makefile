@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline real learn paper mnist lint clean
+.PHONY: help demo test test-long test-newest test-oldest notebooks bench headline real learn unseen paper mnist lint clean
 
 help:
 	@echo "make demo       estimate one classifier's error with every estimator; prints a table, writes demo.png"
@@ -22,6 +22,8 @@ help:
 	@echo "                the expected hours only; interrupt it and run it again to go on"
 	@echo "make learn      the combination behind assess, from simulated and real cases, hours; make learn FOLDER=... with CSV"
 	@echo "                files in it, HOURS=2 of simulation in each of two processes"
+	@echo "make unseen     estimates and intervals on populations that nothing was tuned on, hours; interrupt it and run it again"
+	@echo "                to go on; COMBINATION=... names the file behind assess"
 	@echo "make mnist      the paper's MNIST experiment, over an hour; make mnist FOLDER=... with the MNIST files in it"
 	@echo "make paper      the paper's experiment and that on large samples, about an hour; writes benchmarks/results/"
 
@@ -92,6 +94,10 @@ learn: $(READY)
 	$(BIN)/python -m benchmarks.learn.real_cases "$(FOLDER)" runs/learn/real 0 1
 	$(BIN)/python -m benchmarks.learn.combine runs/learn/simulated runs/learn/real runs/learn/combinations
 	cp runs/learn/combinations/all.npz bayes_gresub/assessing/combination.npz
+
+COMBINATION ?= bayes_gresub/assessing/combination.npz
+unseen: $(READY)
+	$(BIN)/python -m benchmarks.unseen_kinds "$(COMBINATION)" 100 $(WORKERS)
 
 mnist: $(READY)
 	@test -n "$(FOLDER)" || { echo "name the folder with the MNIST files: make mnist FOLDER=..."; exit 1; }
