@@ -183,8 +183,8 @@ register(
 register(
     "nested-cv",
     "resampler",
-    "10-fold cross-validation with an interval from nested folds, repeated until it settles; 330 to 550 fits",
-    made("resampling.CrossValidation", repeats="auto", interval="nested", max_repeats=10),
+    "10-fold cross-validation with an interval from nested folds, repeated until its ends settle; 550 fits or more",
+    made("resampling.CrossValidation", repeats="auto", interval="nested"),
     main=False,
 )
 register(

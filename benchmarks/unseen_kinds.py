@@ -13,7 +13,8 @@ Populations; classes are drawn at random, and training sets that have fewer than
 
 Rules: LDA with shrinkage, a quadratic SVM without the linear and constant terms (which is a bad rule by itself), CART
 with five points a leaf, 5NN and a random forest of 50 trees. Sizes: 30 and 100. The true error is that on 5,000 new
-points, or on all other images. The training sets of a population and size are the same for all rules.
+points, or on all other images. The training sets of a population and size are the same for all rules. Folds are
+stratified unless every class has fewer points than there are folds, as mostly in 30 images.
 
 Nothing here was used to choose an estimator or interval. But the combination behind `assess` may have learned from
 populations like these: the simulator has kinds called skewed, heavy-tailed and gaussian, with other laws, and digits
@@ -60,6 +61,7 @@ SIZES = (30, 100)
 N_NEW = 5000
 LEAST = 2
 """Points of every class in a training set."""
+FOLDS = 10
 REPETITIONS = 100
 """Of a cell."""
 CONSERVATIVE_REPETITIONS = 25
@@ -199,9 +201,11 @@ def estimates(
     rule: Any, classifier: Any, X: np.ndarray, y: np.ndarray, names: list[str], seed: int, combination: str
 ) -> dict[str, Record]:
     """Return estimate, ends of the 95% interval and processor seconds of every method, or why it has none."""
+    # Stratified folds need a class with a point for each.
+    stratified = bool(np.unique(y, return_counts=True)[1].max() >= FOLDS)
     made: dict[str, Any] = {
         **{name: Assessed(refits, combination, seed) for name, refits in ASSESSED.items()},
-        "cv": bg.CrossValidation(random_state=seed),
+        "cv": bg.CrossValidation(FOLDS, stratified=stratified, random_state=seed),
         "boot-632+": bg.Bootstrap("632+", 200, random_state=seed),
         "corrected-t": bg.make_estimator("corrected-t", random_state=seed),
         CONSERVATIVE: bg.make_estimator(CONSERVATIVE, random_state=seed),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval and what it means: level, method, the target that it should cover, and its assumptions."""
+    """An interval and what it means: level, method, the target that it should cover, and its assumptions.
+
+    `unsettled` is None, or the reason why its ends would be others with another seed.
+    """
 
     low: float
     high: float
@@ -30,6 +33,7 @@ class Interval:
     method: str
     target: Estimand
     assumptions: str = ""
+    unsettled: Reason | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
@@ -39,7 +43,8 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the interval as numbers and sentences."""
-        return {**vars(self), "target": str(self.target)}
+        unsettled = None if self.unsettled is None else str(self.unsettled)
+        return {**vars(self), "target": str(self.target), "unsettled": unsettled}
 
 
 class IntervalMethod(ABC):
@@ -245,11 +250,28 @@ class NormalInterval(SampleInterval):
 
 @dataclass(frozen=True)
 class NestedInterval(NormalInterval):
-    """Nested cross-validation (Bates, Hastie & Tibshirani 2023)."""
+    """Nested cross-validation (Bates, Hastie & Tibshirani 2023).
 
+    `unsettled` is None if its ends hardly depend on the random partitions, else the reason why they do.
+    """
+
+    unsettled: Reason | None = None
     name = "nested-cv"
     method = "nested cross-validation"
     assumptions = "the points are independent; the error of the rule at n points is normal about its corrected estimate"
+
+    def interval(self, level: float, choice: str | None = None) -> Interval:
+        """Return the interval of this level, with the reason why it has not settled, if any."""
+        return replace(super().interval(level, choice), unsettled=self.unsettled)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, the target and the reason."""
+        return super().to_dict() | {"unsettled": None if self.unsettled is None else self.unsettled.to_dict()}
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> SampleInterval:
+        unsettled = values.get("unsettled")
+        return super()._from_fields(values | {"unsettled": None if unsettled is None else Reason.from_dict(unsettled)})
 
 
 @dataclass(frozen=True)

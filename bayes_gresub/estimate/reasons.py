@@ -1,4 +1,4 @@
-"""Why an estimate lacks something: an overall error, an interval, a standard error, a confusion mass, contributions."""
+"""Why an estimate lacks something: an overall error, an interval that settled, a confusion mass, contributions."""
 
 from __future__ import annotations
 
@@ -209,6 +209,43 @@ class OnePartition(Reason):
     """No standard error for cross-validation."""
 
     words = "one partition shows no spread; use repeats"
+
+
+@dataclass(frozen=True)
+class FewRepeats(Reason):
+    """No settled ends of an interval: the number of repeats was given."""
+
+    n_repeats: int
+    end_noise: float
+    width: float
+    words = (
+        "other seeds move its ends by {self.end_noise:.2g} (standard deviation), which is too much for a width of "
+        "{self.width:.2g}: {self.n_repeats} repeats are too few. Use repeats='auto'"
+    )
+    brief = "its ends depend on the seed: more repeats are needed"
+
+
+@dataclass(frozen=True)
+class RepeatsRanOut(FewRepeats):
+    """No settled ends of an interval: max_repeats came first."""
+
+    words = (
+        "other seeds move its ends by {self.end_noise:.2g} (standard deviation), which is too much for a width of "
+        "{self.width:.2g}: the {self.n_repeats} repeats of max_repeats did not settle them. Raise max_repeats"
+    )
+
+
+@dataclass(frozen=True)
+class TimeRanOut(FewRepeats):
+    """No settled ends of an interval: max_seconds came first."""
+
+    seconds: float
+    words = (
+        "other seeds move its ends by {self.end_noise:.2g} (standard deviation), which is too much for a width of "
+        "{self.width:.2g}: max_seconds={self.seconds:g} was over after {self.n_repeats} repeats, so the number depends "
+        "on the speed of the machine too. Raise max_seconds"
+    )
+    brief = "its ends depend on the seed and the machine: max_seconds was over before they settled"
 
 
 class RandomKappa(Reason):

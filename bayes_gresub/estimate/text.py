@@ -63,6 +63,8 @@ def _rows(estimate: ErrorEstimate) -> Rows:
         interval = estimate.interval()
         target = "" if interval.target == estimate.estimand else f", of the {interval.target}"
         rows.append(("95% interval", f"{interval.low:.4f} to {interval.high:.4f}, {interval.method}{target}"))
+        if interval.unsettled is not None:
+            rows.append(("not settled", str(interval.unsettled)))
         if estimate.posterior_sd is not None:
             rows.append(("posterior sd", f"{estimate.posterior_sd:.4f}"))
     if estimate.replicate_confusions is not None:

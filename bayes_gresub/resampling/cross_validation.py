@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtri, ndtri
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.seeds import SPLITS, Seed, child
@@ -15,7 +14,17 @@ from bayes_gresub.estimate.count_intervals import CROSS_VALIDATION_SHARE
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import ClassifierTrainedOn, RuleTrainedOnParts
 from bayes_gresub.estimate.intervals import IntervalMethod, NestedInterval, NoInterval, SeveralIntervals
-from bayes_gresub.estimate.reasons import NoSpread, OnePartition, OtherClassProbabilities, SmoothedHeldOut, Unfinished
+from bayes_gresub.estimate.reasons import (
+    FewRepeats,
+    NoSpread,
+    OnePartition,
+    OtherClassProbabilities,
+    Reason,
+    RepeatsRanOut,
+    SmoothedHeldOut,
+    TimeRanOut,
+    Unfinished,
+)
 from bayes_gresub.measures import Empirical
 from bayes_gresub.resampling.corrected_t import corrected_t
 from bayes_gresub.resampling.interruptible import Work
@@ -44,9 +53,10 @@ class CrossValidation(Resampler):
     folds : int, default 10
     repeats : int or "auto", default 1
         Random partitions. Their spread gives the standard error, which is unknown with one. "auto", with
-        interval="nested" only, adds partitions until the standard error of the ends of the 95% interval, over random
-        partitions, is below a tenth of its width with a confidence of 90%. `details` has the number of partitions and
-        that standard error.
+        interval="nested" only, adds partitions, a tenth as many again at a time, until the ends of the 95% interval
+        would move by less than a tenth of its width with another seed (standard deviation, with a confidence of 90%;
+        see `NestedMoments.is_settled`): 10 to 100, mostly. `details` has their number and that standard deviation, and
+        `interval().unsettled` the reason if the ends have not settled.
     stratified : bool, default True
         Whether folds keep the class proportions, as `cross_val_score` does.
     measure : Measure, optional
@@ -56,10 +66,11 @@ class CrossValidation(Resampler):
         `estimate.count_intervals`). "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits
         per repeat (Bates, Hastie & Tibshirani); if no loss differs from the others, Wilson's takes its place. Others
         by name: `estimate.interval(method=...)` with "wilson", "beta" or "corrected-t".
-    max_repeats : int, default 50
-        Where repeats="auto" ends.
+    max_repeats : int, default 200
+        Where repeats="auto" ends, settled or not. Of nine pairs of a data set and a rule none needed as many.
     max_seconds : float, optional
-        Where repeats="auto" ends too; numbers then depend on the speed of the machine.
+        Where repeats="auto" ends too, after two partitions at least. By default there is no limit, because the number
+        would depend on the speed of the machine.
     repeated_rows : "together" or "apart"
         Whether rows that are identical in all features stay in one fold, so that none is judged by a classifier that
         has seen it.
@@ -93,7 +104,7 @@ class CrossValidation(Resampler):
         stratified: bool = True,
         measure: Any = None,
         interval: str | None = None,
-        max_repeats: int = 50,
+        max_repeats: int = 200,
         max_seconds: float | None = None,
         repeated_rows: str = "together",
         sampling: str = "mixture",
@@ -144,7 +155,7 @@ class CrossValidation(Resampler):
             )
 
     def _check_repeats(self) -> None:
-        check_whole(self.max_repeats, "max_repeats", _LEAST_REPEATS)
+        check_whole(self.max_repeats, "max_repeats", 2)
         if self.max_seconds is not None and not (
             isinstance(self.max_seconds, int | float | np.number) and self.max_seconds > 0
         ):
@@ -180,13 +191,14 @@ class CrossValidation(Resampler):
             if splits is not None:
                 raise ValueError(_OWN_SPLITS)
             # The splits of a partition come with their pairs, so that partitions can be added.
-            tasks = [task for repeat in range(_LEAST_REPEATS) for task in self._partition_and_pairs(problem, repeat)]
+            repeats = min(self.max_repeats, _LEAST_REPEATS if self.max_seconds is None else 2)
+            tasks = [task for repeat in range(repeats) for task in self._partition_and_pairs(problem, repeat)]
             return Run(
                 problem,
                 Work(judge, tasks, "cross-validation"),
                 last=self.folds,
-                n_partitions=_LEAST_REPEATS,
-                period=len(tasks) // _LEAST_REPEATS,
+                n_partitions=repeats,
+                period=len(tasks) // repeats,
             )
         if splits is not None:
             if self.interval is not None:
@@ -210,14 +222,19 @@ class CrossValidation(Resampler):
         return [*partition, *pair_splits(partition)]
 
     def _extend(self, run: Run) -> bool:
-        """Add a partition if an end of the nested interval is still noise."""
+        """Add partitions if an end of the nested interval is still noise."""
         if run.period is None:
             return False
         repeats = len(run.work.tasks) // run.period
         late = self.max_seconds is not None and run.work.seconds >= self.max_seconds
-        if late or repeats >= self.max_repeats or _are_settled(self._moments(run)):
+        if late or repeats >= self.max_repeats:
             return False
-        run.work.tasks = [*run.work.tasks, *self._partition_and_pairs(run.problem, repeats)]
+        # The same numbers of partitions are looked at with a limit of time as without.
+        if repeats >= _LEAST_REPEATS and self._moments(run).is_settled(_LEVEL):
+            return False
+        more = range(repeats, min(self.max_repeats, repeats + max(1, repeats // 10)))
+        tasks = [task for repeat in more for task in self._partition_and_pairs(run.problem, repeat)]
+        run.work.tasks = [*run.work.tasks, *tasks]
         return True
 
     def _conclude(self, run: Run) -> ErrorEstimate:
@@ -264,32 +281,31 @@ class CrossValidation(Resampler):
         center, std_error = moments.center_and_std_error
         if std_error == 0:
             return SeveralIntervals.of(*counted, ("nested-cv", NoSpread()), *others), {}
-        nested = NestedInterval(target, center, std_error)
+        nested = NestedInterval(target, center, std_error, self._why_unsettled(moments))
         return SeveralIntervals.of(nested, *counted, *others), _noise_of_ends(moments)
 
+    def _why_unsettled(self, moments: NestedMoments) -> Reason | None:
+        """Return why the ends of the nested interval are noise; None if they are not."""
+        repeats = moments.n_partitions
+        if repeats == 1:
+            return OnePartition()
+        if moments.is_settled(_LEVEL):
+            return None
+        numbers = repeats, moments.end_noise(_LEVEL), moments.width(_LEVEL)
+        if self.repeats != "auto":
+            return FewRepeats(*numbers)
+        if self.max_seconds is None or repeats >= self.max_repeats:
+            return RepeatsRanOut(*numbers)
+        return TimeRanOut(*numbers, float(self.max_seconds))
 
-_LEAST_REPEATS = 6
-"""Partitions before their spread is used: with 4 it stopped on sonar at ends that were still noise."""
+
+_LEAST_REPEATS = 10
+"""Partitions before their spread is used: that of fewer is too uncertain."""
 
 _LEVEL = 0.95
 """Of the interval whose ends must settle."""
 
-_MOST_NOISE = 0.1
-"""Largest standard error of an end, divided by the width."""
-
 _OWN_SPLITS = "interval='nested' draws its own splits; got indices. Use one of the two."
-
-
-def _are_settled(moments: NestedMoments) -> bool:
-    """Return whether the standard error of the ends is below a tenth of the width, with a confidence of 90%.
-
-    A standard error from R partitions is itself noisy, and the first that is small by chance would end the search; so
-    its upper limit for normal numbers is used, which is the root of (R - 1)/q times as large, q the lower tenth of the
-    chi-squared law.
-    """
-    dof = moments.n_partitions - 1
-    limit = moments.end_noise(_LEVEL) * float(np.sqrt(dof / chdtri(dof, 0.9)))
-    return limit <= _MOST_NOISE * 2 * float(ndtri((1 + _LEVEL) / 2)) * moments.center_and_std_error[1]
 
 
 def _noise_of_ends(moments: NestedMoments) -> dict[str, float]:

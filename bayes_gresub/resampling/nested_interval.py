@@ -6,11 +6,20 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
 
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.resampling.refit import Judgement
 from bayes_gresub.resampling.splits import Split
+
+MOST_NOISE = 0.1
+"""Largest standard deviation of an end over random partitions, divided by the width."""
+
+_DRAWS = 300
+"""Of the bootstrap over partitions."""
+
+_ROUNDING = 1e-6
+"""Of ends, where all losses are equal: the root of that of a mean."""
 
 
 def pair_splits(partition: list[Split]) -> list[Split]:
@@ -70,34 +79,65 @@ class NestedMoments:
     @property
     def center_and_std_error(self) -> tuple[float, float]:
         """Return the centre and the standard error from all partitions."""
-        centers, std_errors = self._combine(self.means.mean(axis=1, keepdims=True), self.n_partitions)
+        centers, std_errors = self._combine(self._pooled)
         return float(centers[0]), float(std_errors[0])
 
+    def width(self, level: float) -> float:
+        """Return the width of the interval, cut at 0 and 1."""
+        low, high = self._ends(self._pooled, level)
+        return float((high - low)[0])
+
     def end_noise(self, level: float) -> float:
-        r"""Return how much an end of the interval would vary with other random partitions: a standard error.
+        r"""Return the standard deviation that the less certain end of the interval has over random partitions.
 
-        .. math:: \sqrt{s_c^2 + z^2 \left(\tfrac12 (\sigma_+ - \sigma_-)\right)^2}
-
-        where s_c is the standard error of the centre over the R partitions, and the other two are the standard error of
-        the interval if the mean of the squared gaps were one standard error higher or lower. The jackknife would take a
-        standard error that is held at one of its bounds for one that has settled. It needs at least two partitions.
+        It is estimated by the bootstrap: R partitions are drawn from the R with replacement, 300 times, and the whole
+        interval is computed from each draw, bounds and cuts at 0 and 1 included. The jackknife would take an end that
+        is held at a bound for one that has settled. A factor :math:`\sqrt{R / (R - 1)}` makes up for draws that vary
+        less than partitions do. The draws are the same in every call. It needs at least two partitions.
         """
         count = self.n_partitions
-        squared_gap, inner, _, plain = self.means
-        centers = inner - self._bias(inner, plain)
-        moved = np.repeat(self.means.mean(axis=1, keepdims=True), 2, axis=1)
-        moved[0] += np.array([-1.0, 1.0]) * squared_gap.std(ddof=1) / np.sqrt(count)
-        lower, upper = self._combine(moved, count)[1]
-        return float(np.hypot(centers.std(ddof=1) / np.sqrt(count), ndtri((1 + level) / 2) * (upper - lower) / 2))
+        shares = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=_DRAWS).T / count
+        low, high = self._ends(self.means @ shares, level)
+        return float(max(low.std(), high.std()) * np.sqrt(count / (count - 1)))
 
-    def _combine(self, means: Floats, count: int) -> tuple[Floats, Floats]:
-        """Return centres and standard errors from means over `count` partitions."""
-        squared_gap, inner, inner_square, plain = means
-        k, losses = self.k, count * self.n_inner
-        variance = np.maximum(0.0, inner_square - inner**2) * losses / (losses - 1)
-        naive = np.sqrt(variance / self.n)
+    def is_settled(self, level: float) -> bool:
+        r"""Return whether other random partitions would move the ends by less than a tenth of the width.
+
+        .. math:: \sqrt{(R - 1) / q}\; \hat\sigma \le 0.1 \min(w, w_0)
+
+        with the noise of the ends :math:`\hat\sigma`, the lower tenth q of the chi-squared law with R - 1 degrees of
+        freedom, the width w, and :math:`w_0` that of the naive standard error, which is its lower bound. So the noise,
+        itself estimated, is below the limit with a confidence of about 90%; and since :math:`w_0` hardly depends on the
+        partitions, an interval that is wide by chance does not pass for one that has settled.
+        """
+        if self.n_partitions < 2:
+            return False
+        dof = self.n_partitions - 1
+        naive = 2 * float(ndtri((1 + level) / 2) * self._naive(self._pooled)[0])
+        noise = self.end_noise(level) * float(np.sqrt(dof / chdtri(dof, 0.9)))
+        return noise <= MOST_NOISE * min(self.width(level), naive) + _ROUNDING
+
+    @property
+    def _pooled(self) -> Floats:
+        return np.asarray(self.means.mean(axis=1, keepdims=True))
+
+    def _ends(self, means: Floats, level: float) -> tuple[Floats, Floats]:
+        centers, std_errors = self._combine(means)
+        half = ndtri((1 + level) / 2) * std_errors
+        return np.maximum(0.0, centers - half), np.minimum(1.0, centers + half)
+
+    def _combine(self, means: Floats) -> tuple[Floats, Floats]:
+        """Return centres and standard errors from means over all partitions."""
+        squared_gap, inner, _, plain = means
+        k, naive = self.k, self._naive(means)
         std_error = np.clip(np.sqrt((k - 1) / k * np.maximum(0.0, squared_gap)), naive, np.sqrt(k) * naive)
         return inner - self._bias(inner, plain), std_error
+
+    def _naive(self, means: Floats) -> Floats:
+        _, inner, inner_square, _ = means
+        losses = self.n_partitions * self.n_inner
+        variance = np.maximum(0.0, inner_square - inner**2) * losses / (losses - 1)
+        return np.asarray(np.sqrt(variance / self.n))
 
     def _bias(self, inner: Floats, plain: Floats) -> Floats:
         return (1 + (self.k - 2) / self.k) * (inner - plain)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
 
 import bayes_gresub as bg
 from benchmarks import tables, unseen_kinds
@@ -53,6 +55,14 @@ def test_a_record_is_reproducible_and_estimates_are_those_of_the_package(run, co
         ]
     plus = known["methods"][CLOPPER_PEARSON]
     assert [plus["low"], plus["high"]] == pytest.approx([*map(float, scores.clopper_pearson(plus["estimate"], 30))])
+
+
+def test_cross_validation_has_a_value_if_every_class_has_fewer_points_than_folds(combination):
+    X, y = load_digits(return_X_y=True)
+    rows = np.concatenate([np.flatnonzero(y == label)[:7] for label in (3, 5, 8, 9)])
+    rule = KNeighborsClassifier(5)
+    rows_of = unseen_kinds.estimates(rule, rule.fit(X[rows], y[rows]), X[rows], y[rows], ["cv"], 0, combination)
+    assert 0 <= rows_of["cv"]["low"] < rows_of["cv"]["estimate"] < rows_of["cv"]["high"]
 
 
 def test_a_run_goes_on_where_it_ended_and_another_combination_renews_the_answers_only(

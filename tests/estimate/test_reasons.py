@@ -21,6 +21,7 @@ ROOT = Path(bg.__file__).parent
 
 NUMBERS = {"done": 30, "total": 200, "least": 50, "n_points": 60, "fewest": 48, "most": 50}
 NUMBERS |= {"n_distinct": 38, "n_trained": 54, "n_centers": 40, "n_members": 18, "n_total": 50}
+NUMBERS |= {"n_repeats": 10, "end_noise": 0.02, "width": 0.1, "seconds": 60.0}
 
 
 def kinds(module, parent):
