@@ -27,7 +27,9 @@ def simulated(n: int = 240, seed: int = 0, noise: float = 0.0) -> list[dict]:
         error = np.clip(clues["apparent"] + 0.2 + noise * rng.normal(), 0.01, 0.99)
         case = {"n": 50, "n_truth": 1000, "n_wrong": int(rng.binomial(1000, error)), "clues": clues, "rule": "r"}
         place = (
-            {"kind": f"kind{number % 6}"} if number % 2 else {"kind": f"set{number % 6}", "data": f"set{number % 6}"}
+            {"kind": f"kind{number % 6}"}
+            if number % 2
+            else {"kind": f"set{number % 6}", "data": f"set{number % 6}", "repetition": number}
         )
         cases.append(case | place)
     return cases

@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import bayes_gresub as bg
 from bayes_gresub.cli import console
-from bayes_gresub.cli.report import print_answer
+from bayes_gresub.cli.report import print_table
 from bayes_gresub.cli.tables import Table, read_table
 from bayes_gresub.estimate import estimands, reasons
 from bayes_gresub.estimate.reasons import Missing, NotAdditive, TooFewResamples, TrainedOnThesePoints, Unfinished
@@ -122,7 +122,7 @@ def printed():
     lines = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console, "note", lambda text, mark="- ": lines.append(mark + text))
-        print_answer(compared(), table())
+        print_table(compared(), table(), None)
     return lines
 
 
