@@ -76,7 +76,7 @@ class Answer:
     >>> answer = Answer(0.1, 80.0, "LDA on 60 points", 60)
     >>> low, high = answer.interval(0.95)
     >>> round(low, 3), round(high, 3), round(answer.probability_below(0.15), 3)
-    (0.044, 0.174, 0.924)
+    (0.045, 0.174, 0.921)
     """
 
     error: float

@@ -186,7 +186,7 @@ def seen_populations(path: Path | None = None) -> dict[str, int]:
 
     Examples
     --------
-    >>> "gaussian" in seen_populations()
+    >>> "gaussian-equal" in seen_populations()
     True
     """
     resource = files("bayes_gresub.assessing") / "combination.npz"
