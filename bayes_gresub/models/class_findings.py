@@ -22,6 +22,9 @@ from bayes_gresub.models.covariance_test import covariance_p_value
 LEVEL = 0.05
 """Chance of a false alarm about the fit, over all tests and classes."""
 
+MOST_TESTED = 2000
+"""Rows of a class that the test of its fit uses; its time grows with them."""
+
 PRIOR_DRAWS = 200
 _PRIOR_POINTS = 400
 _HARDLY_OVERLAPPING = 0.01
@@ -53,6 +56,15 @@ def find_flat_classes(data: Sample) -> list[Finding]:
         "No density does that, and the estimate may be far off. Drop such features, or use a measure without a model."
     )
     return [Finding("features", True, " ".join([*sentences, consequence]))]
+
+
+def some_of_each_class(data: Sample, rng: np.random.Generator) -> Sample:
+    """Return the sample with at most 2,000 random rows of each class: a misfit that these do not show is slight."""
+    if data.counts.max() <= MOST_TESTED:
+        return data
+    members = [np.flatnonzero(data.codes == code) for code in range(data.n_classes)]
+    chosen = [rows if len(rows) <= MOST_TESTED else rng.choice(rows, MOST_TESTED, replace=False) for rows in members]
+    return data.part(np.sort(np.concatenate(chosen)))
 
 
 def find_misfit(

@@ -14,7 +14,14 @@ from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import child
 from bayes_gresub.models.check_report import Finding
 from bayes_gresub.models.class_draws import ClassDraws
-from bayes_gresub.models.class_findings import LEVEL, PRIOR_DRAWS, find_flat_classes, find_misfit, judge_prior
+from bayes_gresub.models.class_findings import (
+    LEVEL,
+    PRIOR_DRAWS,
+    find_flat_classes,
+    find_misfit,
+    judge_prior,
+    some_of_each_class,
+)
 from bayes_gresub.models.class_nulls import Simulate
 from bayes_gresub.models.exact_moments import ClassMoments
 from bayes_gresub.models.nuts import SamplerSettings
@@ -94,10 +101,11 @@ class ClassModel(BaseEstimator, ABC):
         gaussian: bool = False,
         level: float = LEVEL,
     ) -> Finding:
-        """Test whether the classes look like draws from the model."""
+        """Test whether the classes look like draws from the model; of large classes, some rows."""
+        tested = some_of_each_class(data, np.random.default_rng(child(seed, 0)))
         return find_misfit(
-            data,
-            lambda code: self.make_null(data, posterior, code),
+            tested,
+            lambda code: self.make_null(tested, posterior, code),
             seed,
             adjective=self.adjective,
             remedy=self.misfit_remedy,
