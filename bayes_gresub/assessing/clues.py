@@ -158,10 +158,7 @@ def _left_out_clues(subject: TrainedOn, left_out: LeftOut | None, predicted: Int
     votes = leaf_votes(subject.classifier, sample.restored(rows), codes, subject.groups, sample.n_classes)
     if votes is not None:
         result["leaf_error"], result["has_leaf"] = float(weights @ (votes != codes)), 1.0
-    shares = None
-    # The formula leaves out single rows, not groups.
-    if len(np.unique(subject.groups)) == len(rows):
-        shares = tangent_posteriors(subject.classifier, sample.restored(rows), codes, sample.n_classes)
+    shares = tangent_posteriors(subject.classifier, sample.restored(rows), codes, subject.groups, sample.n_classes)
     if shares is not None:
         result["tangent_error"] = float(weights @ (shares.argmax(axis=1) != codes))
         result["tangent_doubt"] = float(weights @ (1.0 - shares[rows, codes]))

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from scipy.special import expit, softmax
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline
 
+from bayes_gresub.assessing.last_step import last_step, seen_by_last_step
 from bayes_gresub.data.arrays import Floats, Ints
 
 LEAST_PENALTY = 0.01
@@ -19,8 +20,10 @@ MOST_OUTPUTS = 3000
 """Rows times outputs; the time grows with their third power."""
 
 
-def tangent_posteriors(classifier: Any, X: Any, codes: Ints, n_classes: int) -> Floats | None:
+def tangent_posteriors(classifier: Any, X: Any, codes: Ints, groups: Ints, n_classes: int) -> Floats | None:
     r"""Return probabilities (n, c) of each row by the network without it; None unless it is an `MLPClassifier`.
+
+    None, too, if rows are in groups, since the formula leaves out single rows, and if there are too many.
 
     With outputs f, weights w and penalty a, the network is replaced by :math:`f(w) + J (v - w)`, which is a generalized
     linear model with kernel :math:`K = J J^T / a`. With slopes r = p - t and curvatures D of the loss, one Newton step
@@ -35,12 +38,14 @@ def tangent_posteriors(classifier: Any, X: Any, codes: Ints, n_classes: int) -> 
     ----------
     Jacot, Gabriel & Hongler, Neural tangent kernel, NeurIPS 31 (2018).
     """
-    steps, network = (classifier[:-1], classifier[-1]) if isinstance(classifier, Pipeline) else (None, classifier)
+    network = last_step(classifier)
     if not isinstance(network, MLPClassifier) or not hasattr(network, "coefs_"):
         return None
-    if len(codes) * network.n_outputs_ > MOST_OUTPUTS or len(network.classes_) != n_classes:
+    n = len(codes)
+    if n * network.n_outputs_ > MOST_OUTPUTS or len(network.classes_) != n_classes or len(np.unique(groups)) < n:
         return None
-    points = np.asarray(X if steps is None or not len(steps) else steps.transform(X), dtype=float)
+    seen = seen_by_last_step(classifier, X)
+    points = np.asarray(csr_array(seen).toarray() if issparse(seen) else seen, dtype=float)
     outputs, kernel = outputs_and_kernel(network, points)
     kernel /= max(float(network.alpha), LEAST_PENALTY)
     if outputs.shape[1] == 1:

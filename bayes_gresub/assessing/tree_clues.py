@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from bayes_gresub.assessing.last_step import last_step, seen_by_last_step
 from bayes_gresub.data.arrays import Floats, Ints
 
 
@@ -16,10 +16,10 @@ def leaf_votes(classifier: Any, X: Any, codes: Ints, groups: Ints, n_classes: in
 
     Rows of the same group count as the row itself. Where no others are left, the node above decides, and so on up.
     """
-    steps, tree = (classifier[:-1], classifier[-1]) if isinstance(classifier, Pipeline) else (None, classifier)
+    tree = last_step(classifier)
     if not isinstance(tree, DecisionTreeClassifier) or not hasattr(tree, "tree_"):
         return None
-    points = X if steps is None or not len(steps) else steps.transform(X)
+    points = seen_by_last_step(classifier, X)
     paths = tree.decision_path(points)
     labels = np.eye(n_classes)[codes]
     counts = np.asarray(paths.T @ labels)

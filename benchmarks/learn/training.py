@@ -105,9 +105,9 @@ def learn(cases: CaseTable, recipe: Recipe, seed: int = 0) -> Combination:
     )
     moved, far = _distances(points)
     arrays = {"center": center, "scale": scale, "whiten": moved, "farthest": np.array(far), **_stacked(networks)}
-    arrays |= {"lowest": np.minimum(points.min(axis=0), -1.0), "highest": np.maximum(points.max(axis=0), 1.0)}
     # What is as extreme as anything learned from is not beyond it, whatever its last digits are.
-    arrays |= {name: ROUNDING * arrays[name] for name in ("lowest", "highest")}
+    arrays |= {"lowest": ROUNDING * np.minimum(points.min(axis=0), -1.0)}
+    arrays |= {"highest": ROUNDING * np.maximum(points.max(axis=0), 1.0)}
     arrays["last_offset"][:, 1] += np.log(factor)
     return Combination(cases.names, arrays)
 
