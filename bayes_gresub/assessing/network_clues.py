@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from scipy.special import expit, softmax
 from sklearn.neural_network import MLPClassifier
 
@@ -45,7 +45,8 @@ def tangent_posteriors(classifier: Any, X: Any, codes: Ints, groups: Ints, n_cla
     if n * network.n_outputs_ > MOST_OUTPUTS or len(network.classes_) != n_classes or len(np.unique(groups)) < n:
         return None
     seen = seen_by_last_step(classifier, X)
-    points = np.asarray(csr_array(seen).toarray() if issparse(seen) else seen, dtype=float)
+    is_sparse = issparse(seen)
+    points = np.asarray(seen.toarray() if is_sparse else seen, dtype=np.float64)
     outputs, kernel = outputs_and_kernel(network, points)
     kernel /= max(float(network.alpha), LEAST_PENALTY)
     if outputs.shape[1] == 1:
