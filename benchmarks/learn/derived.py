@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_gresub.data.arrays import Floats, Ints
-from benchmarks.learn.training_sets import LEAST_IN_CLASS
+from benchmarks.learn.training_sets import LEAST_IN_CLASS, SMALLEST, draw_size
 from benchmarks.real_data.data_sets import DataSet
 
 LEAST_LEFT = 100
 """Rows behind a true error, at least."""
 
-SMALLEST, LARGEST = 20, 500
 OTHER_COLUMN, FEWER_CLASSES = 0.4, 0.5
 """How often a column becomes the target, and how often classes are chosen or merged otherwise, if there are three."""
 
@@ -32,9 +31,8 @@ class DerivedPopulation:
 
     def draw(self, rng: np.random.Generator, most_truth: int) -> tuple[Floats, Ints, Floats, Ints]:
         """Return a training set of random size, and other rows to judge by: points and labels of both."""
-        most = min(LARGEST, len(self.y) - LEAST_LEFT)
         for _ in range(ATTEMPTS):
-            n = int(np.rint(np.exp(rng.uniform(np.log(SMALLEST), np.log(most)))))
+            n = draw_size(rng, len(self.y) - LEAST_LEFT)
             order = rng.permutation(len(self.y))
             drawn, rest = order[:n], order[n : n + most_truth]
             counts = np.unique(self.y[drawn], return_counts=True)[1]

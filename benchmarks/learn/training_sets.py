@@ -15,15 +15,15 @@ LEAST_IN_CLASS = 2
 ATTEMPTS = 100
 
 
-def draw_size(rng: np.random.Generator) -> int:
-    """Return a size from 20 to 500, uniform on the logarithmic scale.
+def draw_size(rng: np.random.Generator, most: int = LARGEST) -> int:
+    """Return a size from 20 to 500, or the most that there may be, uniform on the logarithmic scale.
 
     Examples
     --------
     >>> draw_size(np.random.default_rng(0))
     155
     """
-    return int(np.rint(np.exp(rng.uniform(np.log(SMALLEST), np.log(LARGEST)))))
+    return int(np.rint(np.exp(rng.uniform(np.log(SMALLEST), np.log(min(LARGEST, most))))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.learn.cases import Derived, Simulated, cases_of_population
-from benchmarks.learn.derived import LEAST_LEFT, SMALLEST, draw_derived
+from benchmarks.learn.derived import LEAST_LEFT, draw_derived
+from benchmarks.learn.training_sets import SMALLEST
 from benchmarks.real_data.data_sets import embedded_sets
 
 SETS = [data for data in embedded_sets() if data.name in ("wine", "iris", "digits")]
