@@ -104,13 +104,12 @@ def draw(table: pd.DataFrame) -> Axes:
         "time /\nCV's, real": (1.98, [_rounded(value) for value in table["time"]]),
     }
     for title, (place, cells) in columns.items():
-        axes[1].text(place, -0.9, title, transform=axes[1].get_yaxis_transform(), ha="right", fontsize=8.5, color=GREY)
+        across = {"transform": axes[1].get_yaxis_transform(), "ha": "right"}
+        axes[1].text(place, -0.9, title, fontsize=8.5, color=GREY, **across)
         for row, cell in enumerate(cells):
-            axes[1].text(
-                *(place, row, cell),
-                **{"transform": axes[1].get_yaxis_transform(), "ha": "right", "va": "center", "fontsize": 9},
-                color=GREY if cell == "none" else "black",
-            )
+            color = GREY if cell == "none" else "black"
+            axes[1].text(place, row, cell, va="center", fontsize=9, color=color, **across)
+    figure.suptitle("blue: no refits, orange: refits; bars: two standard errors", x=0.02, ha="left", fontsize=9)
     return axes[0]
 
 

@@ -129,6 +129,7 @@ def assess(
     check_whole(refits, "refits", 0)
     if 0 < refits < LEAST_REFITS:
         raise ValueError(f"refits must be 0, or {LEAST_REFITS} or more; got {refits}. Use refits=10.")
+    learned = read_combination(refits > 0, None if combination is None else Path(combination))
     seed = seed_sequence(random_state)
     sample = read_for_rule(classifier, X, y, sample_weight)
     units = read_units(sample, groups, "together")
@@ -153,9 +154,7 @@ def assess(
     view = view if sample.format.is_numeric else skip_preparation(view) or view
     numeric = read_sample(view.X, y, sample_weight)
     parts = _clues(view, numeric, units, labels, seed)
-    prediction = read_combination(labels is not None, None if combination is None else Path(combination)).predict(
-        _within_learned(parts)
-    )
+    prediction = learned.predict(_within_learned(parts))
     notices = _notices(numeric, units, parts, prediction)
     result = _with_direct(_widened(prediction), parts)
     counts = None if test is None else _count_test(test, view, judged, seed)

@@ -149,6 +149,10 @@ def as_inputs(values: Floats, names: tuple[str, ...]) -> Floats:
 
 def read_combination(with_refits: bool, path: Path | None = None) -> Combination:
     """Return the combination for clues with or without those of refits, from the package's file or another."""
+    if path is not None and not path.is_file():
+        raise FileNotFoundError(
+            f"combination must be a file that `make learn` wrote; there is none at {path}. Leave it out."
+        )
     return _read(path)["refits" if with_refits else "plain"]
 
 

@@ -61,6 +61,11 @@ def test_other_formats_are_refused(tmp_path):
         read_combination(False, tmp_path / "old.npz")
 
 
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is none at .*none\.npz\. Leave it out"):
+        read_combination(False, tmp_path / "none.npz")
+
+
 def test_networks_are_those_that_torch_trained(tmp_path):
     """The same numbers by the arrays of the file and by the modules, on one network."""
     cases = as_table(simulated())
