@@ -6,10 +6,23 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import bayesian, draws, gaussian_process, network, sampler, scale, selection, shortcuts, speed, studies
+from benchmarks import (
+    assess_speed,
+    bayesian,
+    draws,
+    gaussian_process,
+    network,
+    sampler,
+    scale,
+    selection,
+    shortcuts,
+    speed,
+    studies,
+)
 
 BENCHMARKS = {
     "speed": speed.main,
+    "assess_speed": assess_speed.main,
     "sampler": sampler.main,
     "scale": scale.main,
     "selection": selection.main,

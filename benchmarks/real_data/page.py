@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import bayes_gresub as bg
+from benchmarks.real_data.bars import bars_table
 from benchmarks.real_data.cells import CV, REFERENCES, RIVALS
 from benchmarks.real_data.figures import plot_coverage, plot_rms
 from benchmarks.real_data.plan import rules
@@ -29,6 +30,10 @@ cell: [real.csv.gz](real.csv.gz).
 ### Over all cells
 
 {overall}
+
+### What was asked of the answers
+
+{bars}
 
 ### RMS by rule
 
@@ -99,6 +104,7 @@ def write_page(table: pd.DataFrame, folder: Path, state: str) -> Path:
         n_samples=n_samples,
         state=state,
         overall=markdown(_shown(overall)),
+        bars=bars_text(table),
         by_rule=markdown(rule_table(estimates, "rms", "{:.3f}")),
         bias=markdown(rule_table(estimates, "bias", "{:+.3f}")),
         seconds=markdown(rule_table(estimates, "seconds", "{:.2g}")),
@@ -159,6 +165,12 @@ def _shown(overall: pd.DataFrame) -> pd.DataFrame:
     shown["seconds"] = [f"{value:.2g}" for value in overall["seconds"]]
     shown[f"time / {CV}'s"] = [f"{value:.2g}" for value in overall["time_cv"]]
     return shown
+
+
+def bars_text(table: pd.DataFrame) -> str:
+    """Return what was asked of the answers beside what was found, or a sentence if there is nothing to compare."""
+    bars = bars_table(table)
+    return "The answers or their rivals were not scored." if bars.empty else markdown(bars)
 
 
 def rule_table(table: pd.DataFrame, score: str, form: str) -> pd.DataFrame:
