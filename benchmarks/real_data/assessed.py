@@ -14,7 +14,7 @@ from bayes_gresub.resampling.resampler import Resampler, Run
 
 
 class Assessed(Resampler):
-    """The answer as an estimate; its details are the numbers that went in.
+    """The answer as an estimate; its details have the effective number of points.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Assessed(Resampler):
             computation=Computation(f"assess, {self.refits} refits", "", False, "", 0, 1, answer.seconds, self.refits),
             replicate_values=np.array([answer.error]),
             interval_method=AnswerInterval(answer.estimand, answer.error, answer.n_points),
-            details={**answer.parts, "n_points": answer.n_points},
+            details={"n_points": answer.n_points},
         )
 
     def _plan(self, *_: Any) -> Run:
