@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from bayes_gresub.comparing.comparison import INVISIBLE_CHOICES, Comparison, Row, Subject
+from bayes_gresub.comparing.fits import Fit, fit_measure
 from bayes_gresub.comparing.prepared_columns import View, describe_preparation, needs_numbers, skip_preparation
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
@@ -142,6 +143,7 @@ def _train_on_all(rule: Any, sample: Sample, sample_weight: Any, seed: np.random
 class Judged:
     """One classifier, its rule and its data, with the resamples that several rows share.
 
+    `fits` are measures by name that were fitted to the same data, for other classifiers: they are not fitted again.
     `numeric` holds the steps after those that make X numeric, for estimators that need numbers. With `checks`, a row
     with a model of the classes has the problems that the model's own check finds as its message.
     """
@@ -153,43 +155,52 @@ class Judged:
     groups: Any = None
     numeric: View | None = None
     checks: bool = False
+    fits: dict[str, Fit] = field(default_factory=dict)
     shared: dict[str, tuple[dict[str, ErrorEstimate] | Exception, float]] = field(default_factory=dict)
 
     def row(self, number: int, task: tuple[str, Any, Mapping[str, Any]]) -> Row:
         """Return the row of one estimator; a task is its name, itself and all that are compared."""
         name, estimator, estimators = task
-        started = perf_counter()
+        # The time of a fit that is not done again belongs to the row all the same.
+        started = perf_counter() - (self.fits[name].seconds if name in self.fits else 0.0)
         kind = "measure" if isinstance(estimator, Measure) else "resampler"
         kind = "test set" if isinstance(estimator, TestSet) else kind
         try:
             if isinstance(estimator, Bootstrap):
                 estimate, seconds = self._bootstrap(estimator, estimators)
                 return Row(name, kind, estimate, seconds)
-            estimate, warning = self._estimate(estimator)
+            estimate, warning = self._estimate(name, estimator)
         except Exception as error:  # a failing estimator must not end the comparison
             notes = " ".join(getattr(error, "__notes__", []))
             message = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
             return Row(name, kind, None, perf_counter() - started, message)
         return Row(name, kind, estimate, perf_counter() - started, warning)
 
-    def _estimate(self, estimator: Any) -> tuple[ErrorEstimate, str]:
+    def _estimate(self, name: str, estimator: Any) -> tuple[ErrorEstimate, str]:
         """Return the estimate and the warnings of its model, as the message of its row."""
         view = self.whole if self.numeric is None else self._view(estimator)
         if isinstance(estimator, TestSet):
             seed = self.seed if estimator.random_state is None else None
             return estimator.with_points(view.prepare(estimator.X)).error(view.classifier, random_state=seed), ""
-        if isinstance(estimator, Measure) and estimator.has_draws:
+        if isinstance(estimator, Measure):
+            fit = self._fit(name, estimator, view.X)
+            if not fit.measure.has_draws:
+                fit.warn()
+                return fit.measure.error(view.classifier), ""
             with warnings.catch_warnings(record=True) as caught_warnings:
                 warnings.simplefilter("always")
-                fitted = estimator.fit(view.X, self.y, sample_weight=self.sample_weight)
-                estimate = fitted.error(view.classifier)
-            problems = fitted.check().problems if self.checks and hasattr(fitted, "check") else ()
-            messages = [*(str(warning.message) for warning in caught_warnings), *(each.sentence for each in problems)]
-            return estimate, " ".join(dict.fromkeys(messages))
-        if isinstance(estimator, Measure):
-            return estimator.fit(view.X, self.y, sample_weight=self.sample_weight).error(view.classifier), ""
+                estimate = fit.measure.error(view.classifier)
+            has_check = self.checks and hasattr(fit.measure, "check")
+            problems = fit.measure.check().problems if has_check else ()
+            messages = [str(warning.message) for warning in (*fit.warnings, *caught_warnings)]
+            return estimate, " ".join(dict.fromkeys([*messages, *(each.sentence for each in problems)]))
         arguments = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
         return estimator.error(view.rule, view.X, self.y, **arguments), ""
+
+    def _fit(self, name: str, measure: Measure, X: Any) -> Fit:
+        if name not in self.fits:
+            self.fits[name] = fit_measure(measure, X, self.y, self.sample_weight)
+        return self.fits[name]
 
     def _bootstrap(self, estimator: Bootstrap, estimators: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
         """Return an estimate and the seconds of its resamples; bootstraps that differ only in kind share them."""

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from bayes_gresub.comparing import Row
 from bayes_gresub.comparing.compare import Judged, prepared
+from bayes_gresub.comparing.fits import LatestFits
 from bayes_gresub.comparing.prepared_columns import View
 from bayes_gresub.data.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, child
 from bayes_gresub.populations import Population, TrueError
@@ -55,6 +56,7 @@ class Job:
     level: float
     reruns: Mapping[str, int]
     surroundings: Surroundings
+    fits: LatestFits = field(default_factory=LatestFits)
 
     def child(self, role: int, task: Task, *key: int) -> np.random.SeedSequence:
         """Return the seed of one part of a task."""
@@ -156,7 +158,8 @@ def _rows(
 ) -> dict[str, dict[str, Any]]:
     seed = job.child(ANSWERS, task, again)
     chosen = {name: prepared(job.estimators[name], seed, 1, False) for name in names}
-    judged = Judged(View(job.rules[task.rule], classifier, X), y, seed)
+    fits = job.fits.of((task.n, task.repetition, again))
+    judged = Judged(View(job.rules[task.rule], classifier, X), y, seed, fits=fits)
     entries = enumerate(chosen.items())
     return {name: _row(judged.row(number, (name, entry, chosen)), job.level) for number, (name, entry) in entries}
 

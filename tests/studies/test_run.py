@@ -8,6 +8,7 @@ import types
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import cloudpickle
@@ -418,6 +419,28 @@ def test_an_added_measure_costs_one_fit_a_task(tmp_path):
     Plan.fits = 0
     study(rules=rules, estimators={"cv": bg.CrossValidation(3), "resub": "resub"}).run(tmp_path)
     assert Plan.fits == 6
+
+
+class Slow(bg.Bolstered):
+    """A measure that counts its fits, of which each warns and takes a while."""
+
+    def fit(self, X, y, sample_weight=None):
+        Plan.fits += 1
+        warnings.warn("this measure is slow", RuntimeWarning, stacklevel=2)
+        sleep(0.05)
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_measure_is_fitted_once_for_all_rules_on_a_training_set(reference):
+    results = study(estimators={"bolstered": Slow()}).run()
+    assert Plan.fits == 6
+    assert numbers(results)["estimate"].identical(reference["estimate"].sel(estimator=["bolstered"]))
+
+
+def test_the_time_and_the_warnings_of_a_shared_fit_belong_to_every_rule():
+    results = study(estimators={"bolstered": Slow()}).run()
+    assert results.to_xarray()["seconds"].min() >= 0.05
+    assert results.warnings()["tasks"].tolist() == [6, 6]
 
 
 @pytest.mark.long
