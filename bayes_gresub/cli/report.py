@@ -40,17 +40,20 @@ def print_answer(answer: Answer, majority_class_error: float, largest_class: Any
 def print_table(comparison: Comparison, table: Table, answer: Answer | None, warnings: Sequence[str] = ()) -> None:
     """Print the table and the notes; `warnings` are those of libraries."""
     from bayes_gresub.assessing.far_rows import far_rows
+    from bayes_gresub.comparing.comparison import DOUBT
 
-    reasons: dict[str, str] = {}
+    remarks: dict[str, str] = {}
     titles, *rows = comparison.text_table(_COLUMNS)
     for cells, row in zip(rows, comparison.rows, strict=True):
-        if reason := _no_interval(row):
-            cells[_COLUMNS.index("interval")] = f"none ({reasons.setdefault(reason, chr(ord('a') + len(reasons)))})"
+        if remark := _no_interval(row) or _doubt(row):
+            letter = remarks.setdefault(remark, chr(ord("a") + len(remarks)))
+            place = _COLUMNS.index("interval")
+            cells[place] = f"{cells[place].removeprefix(f'{DOUBT} ') or 'none'} ({letter})"
     rows.append(["majority class", f"{table.majority_class_error:.4f}", "", "", ""])
     console.table(zip(titles, _SIDES, strict=True), rows, last=1)
     typer.echo()
-    for reason, letter in reasons.items():
-        console.note(reason, f"({letter}) ")
+    for remark, letter in remarks.items():
+        console.note(remark, f"({letter}) ")
     typer.echo()
     far = None if answer is None else far_rows(answer, comparison)
     contradictions = [] if far is None else [f"{_capital(str(far))}."]
@@ -95,6 +98,11 @@ def _no_interval(row: Row) -> str:
     return "" if row.no_interval is None else f"no interval: {row.no_interval.short}"
 
 
+def _doubt(row: Row) -> str:
+    """Return why not to rely on the interval that a row has; nothing if there is no warning."""
+    return f"{row.name} warns: {row.message}" if row.estimate is not None and row.message else ""
+
+
 def _notes(comparison: Comparison, table: Table) -> list[str]:
     rows = [row for row in comparison.rows if row.estimate is not None]
     notes = list(comparison.preparation)
@@ -112,7 +120,7 @@ def _notes(comparison: Comparison, table: Table) -> list[str]:
         "Features chosen or settings tuned on these rows beforehand make every number too low. Rows that were "
         "not used at all would give the best estimate."
     )
-    return notes + [f"{row.name} warns: {row.message}" for row in rows if row.message]
+    return notes + [doubt for row in rows if row.no_interval is not None and (doubt := _doubt(row))]
 
 
 def _assumes_class_model(row: Row) -> bool:

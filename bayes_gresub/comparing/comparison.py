@@ -27,6 +27,9 @@ LEGEND = (
     "to_frame() has what each row estimates and why it has no interval."
 )
 
+DOUBT = "*"
+"""Before an interval whose row has a warning."""
+
 TITLES = {
     "name": "estimator",
     "error": "error",
@@ -113,11 +116,12 @@ class Row:
         """Return the row as printed in tables, by the columns of `TITLES`."""
         cells, failed = self.cells(level), self.estimate is None
         known = not math.isnan(cells["estimate"])
+        doubt = f"{DOUBT} " if self.message else ""
         noise = "?" if math.isnan(cells["std_error"]) else f"{cells['std_error']:.4f}"
         return {
             "name": self.name,
             "error": f"{cells['estimate']:.4f}" if known else "failed" if failed else "unknown",
-            "interval": f"{cells['low']:.3f} to {cells['high']:.3f}" if cells["interval"] else "",
+            "interval": f"{doubt}{cells['low']:.3f} to {cells['high']:.3f}" if cells["interval"] else "",
             "std_error": "" if not known else "exact" if cells["exact"] else noise,
             "ms": f"{1e3 * self.seconds:.1f}",
             "seconds": f"{self.seconds:.2f}",
@@ -229,7 +233,7 @@ class Comparison:
         for row in self.rows:
             if row.estimate is not None and row.message:
                 warned.setdefault(row.message, []).append(row.name)
-        warnings = [f"{', '.join(names)}: {message}" for message, names in warned.items()]
+        warnings = [f"{DOUBT} {', '.join(names)}: {message}" for message, names in warned.items()]
         return [LEGEND, *self.preparation, *self.notes, *warnings]
 
     def _grouped(self, title: str, column: str) -> list[str]:

@@ -288,11 +288,23 @@ def test_failing_estimators_are_rows_with_their_reason(run, flowers):
     assert "at least 3 points of every class" in " ".join(result.stdout.split())
 
 
-def test_a_bayesian_estimate_that_the_answer_contradicts_is_said(run):
+@pytest.fixture
+def two_modes():
     """Two classes, each of two far modes: Gaussian classes overlap, and three neighbours tell them apart."""
     rng = np.random.default_rng(0)
     label = np.arange(60) % 2
     place = 10.0 * (2 * (np.arange(60) // 2 % 2) + label)
     pd.DataFrame({"size": rng.normal(place), "kind": label}).to_csv("modes.csv", index=False)
-    result = run("estimate", "modes.csv", "--target", "kind", "--classifier", "3nn", "--estimators", "bayes,cv")
+    return "modes.csv", "--target", "kind", "--classifier", "3nn"
+
+
+def test_an_interval_whose_model_does_not_fit_has_a_remark(run, two_modes):
+    printed = " ".join(run("estimate", *two_modes, "--estimators", "bayes,cv", "--refits", "0").stdout.split())
+    assert re.search(r"bayes 0\.\d+ 0\.\d+ to 0\.\d+ \(a\)", printed)
+    assert re.search(r"\(a\) bayes warns: The Gaussian model does not fit", printed)
+    assert re.search(r"cv 0\.\d+ 0\.\d+ to 0\.\d+ 10 ", printed)
+
+
+def test_a_bayesian_estimate_that_the_answer_contradicts_is_said(run, two_modes):
+    result = run("estimate", *two_modes, "--estimators", "bayes,cv")
     assert re.search(r"Outside the interval of the answer, .* lie bayes", " ".join(result.stdout.split()))
