@@ -22,7 +22,7 @@ help:
 	@echo "make real       every estimator on real data, days; make real FOLDER=... with CSV files in it; OPTIONS=--pilot prints"
 	@echo "                the expected hours only; interrupt it and run it again to go on"
 	@echo "make learn      the combination behind assess, from new cases, hours; make learn FOLDER=... with CSV files in it,"
-	@echo "                HOURS=2 for each of two sorts of cases, then for a third"
+	@echo "                HOURS=2 of simulation in each of two processes"
 	@echo "make combine    the combination behind assess, from the stored cases, a quarter of an hour"
 	@echo "make unseen     estimates and intervals on populations that nothing was tuned on, hours; interrupt it and run it again"
 	@echo "                to go on; COMBINATION=... names the file behind assess"
@@ -92,14 +92,11 @@ HOURS ?= 2
 CASES := benchmarks/results/learn/cases.npz
 learn: $(READY)
 	@test -n "$(FOLDER)" || { echo "name the folder with the CSV files: make learn FOLDER=..."; exit 1; }
-	$(BIN)/python -m benchmarks.learn.cases simulated runs/learn/simulated 0 1 $(HOURS) & \
-	$(BIN)/python -m benchmarks.learn.cases derived runs/learn/derived 0 1 $(HOURS) "$(FOLDER)"; wait
-	$(BIN)/python -m benchmarks.learn.cases constructed runs/learn/constructed 0 2 $(HOURS) "$(FOLDER)" & \
-	$(BIN)/python -m benchmarks.learn.cases constructed runs/learn/constructed 1 2 $(HOURS) "$(FOLDER)"; wait
+	$(BIN)/python -m benchmarks.learn.cases runs/learn/simulated 0 1 $(HOURS) & \
+	$(BIN)/python -m benchmarks.learn.cases runs/learn/derived 0 1 $(HOURS) "$(FOLDER)"; wait
 	$(BIN)/python -m benchmarks.learn.real_cases "$(FOLDER)" runs/learn/real 0 2 & \
 	$(BIN)/python -m benchmarks.learn.real_cases "$(FOLDER)" runs/learn/real 1 2; wait
-	$(BIN)/python -m benchmarks.learn.collect $(CASES) runs/learn/simulated runs/learn/derived runs/learn/constructed \
-		runs/learn/real
+	$(BIN)/python -m benchmarks.learn.collect $(CASES) runs/learn/simulated runs/learn/derived runs/learn/real
 	$(MAKE) combine
 
 combine: $(READY)

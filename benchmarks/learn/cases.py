@@ -1,8 +1,7 @@
 """Cases to learn from: a trained classifier, its clues with and without refits, its true error.
 
-Usage: `python -m benchmarks.learn.cases simulated FOLDER FIRST STEP HOURS`, or, with populations that are derived from
-the data sets in a folder DATA of CSV files, or constructed on their features, `derived` or `constructed` in its place
-and DATA at the end.
+Usage: `python -m benchmarks.learn.cases FOLDER FIRST STEP HOURS [DATA]`. The populations are simulated; with a folder
+DATA of CSV files they are derived from these data sets.
 """
 
 from __future__ import annotations
@@ -24,10 +23,8 @@ from bayes_gresub.assessing.clues import TrainedOn, clues
 from bayes_gresub.assessing.out_of_bag_labels import OutOfBagLabels
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.data.sample import read_sample
-from bayes_gresub.data.validation import check_name
 from bayes_gresub.resampling.kept_together import read_units
 from bayes_gresub.resampling.shortcuts import NoShortcutError, has_shortcut, left_out
-from benchmarks.learn.constructed import draw_constructed
 from benchmarks.learn.derived import draw_derived
 from benchmarks.learn.rules import draw_rule
 from benchmarks.learn.simulator import draw_population
@@ -47,14 +44,14 @@ Split = tuple[Floats, Ints, Floats, Ints]
 Sampler = Callable[[np.random.Generator], Split]
 
 
-def main(sort: str, folder: str, first: int, step: int, hours: float, data: str = "") -> None:
+def main(folder: str, first: int, step: int, hours: float, data: str | None = None) -> None:
     """Write cases to files of 100 populations each; files that exist are not made again.
 
     The files are numbered first, first + step, ...: so several processes share the work.
     """
     end, number = time.time() + 3600 * hours, first
     Path(folder).mkdir(parents=True, exist_ok=True)
-    source = source_of(sort, data)
+    source = Simulated() if data is None else Derived.read(Path(data))
     while time.time() < end:
         path = Path(folder) / f"cases-{number:04d}.json"
         if not path.exists():
@@ -69,16 +66,6 @@ def main(sort: str, folder: str, first: int, step: int, hours: float, data: str 
             unfinished.rename(path)
             print(f"{path.name}: {len(cases)} cases", flush=True)
         number += step
-
-
-def source_of(sort: str, data: str) -> Source:
-    """Return the source of populations of this sort."""
-    check_name(sort, ("simulated", *OF_REAL_DATA), "sort of populations")
-    if sort == "simulated":
-        return Simulated()
-    if not data:
-        raise ValueError(f"populations that are {sort} need the folder DATA with CSV files; got none. Name it last.")
-    return OfRealData.read(sort, Path(data))
 
 
 class Source(Protocol):
@@ -108,33 +95,24 @@ class Simulated:
 
 
 @dataclass(frozen=True)
-class OfRealData:
-    """Populations made of the rows of real data sets, in one of the ways of `OF_REAL_DATA`."""
+class Derived:
+    """Populations derived from real data sets."""
 
-    sort: str
     sets: Sequence[DataSet]
     groups: Mapping[str, str]
+    seed = 20261119
 
     @classmethod
-    def read(cls, sort: str, folder: Path) -> OfRealData:
+    def read(cls, folder: Path) -> Derived:
         """Return those of the data sets in a folder and of scikit-learn's."""
         sets = [*read_folder(folder), *embedded_sets()]
-        return cls(sort, sets, copy_groups(sets))
-
-    @property
-    def seed(self) -> int:
-        """Return the seed of all populations of this sort."""
-        return OF_REAL_DATA[self.sort][0]
+        return cls(sets, copy_groups(sets))
 
     def population(self, rng: np.random.Generator) -> tuple[Case, Sampler]:
-        """Return a population of this sort."""
-        population = OF_REAL_DATA[self.sort][1](self.sets, rng)
+        """Return a derived population."""
+        population = draw_derived(self.sets, rng)
         name = population.source.name
         return {"kind": self.groups[name], "data": name}, lambda rng: population.draw(rng, N_TRUTH)
-
-
-OF_REAL_DATA = {"derived": (20261119, draw_derived), "constructed": (20261120, draw_constructed)}
-"""Seed and law of each sort of populations made of real data sets."""
 
 
 def cases_of_population(source: Source, number: int) -> list[Case]:
@@ -194,4 +172,4 @@ def clues_of(rule: Any, classifier: Any, X: Floats, y: Ints, n_refits: int, seed
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]), *sys.argv[6:7])
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), *sys.argv[5:6])

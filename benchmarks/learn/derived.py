@@ -19,13 +19,11 @@ OTHER_COLUMN, FEWER_CLASSES = 0.4, 0.5
 
 FEWER_COLUMNS, NOISY_LABELS, RARER_CLASS = 0.4, 0.2, 0.2
 ATTEMPTS = 100
-LEAST_SHARE = 0.03
-"""Of the rows, in every class."""
 
 
 @dataclass(frozen=True, eq=False)
 class DerivedPopulation:
-    """Rows of a real data set, perhaps with other labels; training sets are drawn without replacement."""
+    """Rows of a real data set with labels of their own; training sets are drawn without replacement."""
 
     source: DataSet
     X: Floats
@@ -62,14 +60,9 @@ def draw_derived(sets: Sequence[DataSet], rng: np.random.Generator) -> DerivedPo
             X, y = X[kept], y[kept]
         codes, counts = np.unique(y, return_inverse=True, return_counts=True)[1:]
         varies = X.std(axis=0) > 0
-        if (
-            len(counts) > 1
-            and counts.min() >= LEAST_SHARE * len(y)
-            and len(y) >= SMALLEST + LEAST_LEFT
-            and varies.any()
-        ):
+        if len(counts) > 1 and counts.min() >= 0.03 * len(y) and len(y) >= SMALLEST + LEAST_LEFT and varies.any():
             return DerivedPopulation(source, X[:, varies], codes)
-    raise RuntimeError(f"no population with two classes of {LEAST_SHARE:g} of the rows came out of {ATTEMPTS} draws.")
+    raise RuntimeError(f"no population with two classes of 3 in 100 rows came out of {ATTEMPTS} draws.")
 
 
 def _other_target(X: Floats, y: Ints, rng: np.random.Generator) -> tuple[Floats, Ints]:

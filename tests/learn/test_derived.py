@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.learn.cases import OfRealData, Simulated, cases_of_population
+from benchmarks.learn.cases import Derived, Simulated, cases_of_population
 from benchmarks.learn.derived import LEAST_LEFT, draw_derived
 from benchmarks.learn.training_sets import SMALLEST
 from benchmarks.real_data.data_sets import embedded_sets
@@ -52,7 +52,7 @@ def test_training_set_and_truth_are_apart():
 
 
 def test_cases_carry_their_source():
-    source = OfRealData("derived", SETS, {data.name: data.name for data in SETS})
+    source = Derived(SETS, {data.name: data.name for data in SETS})
     derived, simulated = cases_of_population(source, 1), cases_of_population(Simulated(), 1)
     assert {case["data"] for case in derived} == {case["kind"] for case in derived}
     assert not any("data" in case for case in simulated)
