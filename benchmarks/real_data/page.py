@@ -57,6 +57,10 @@ Coverage by rule, without the noise of the truth:
 
 {coverage_by_rule}
 
+Width by rule:
+
+{width}
+
 Coverage by data set, without the noise of the truth:
 
 {coverage_by_data}
@@ -110,6 +114,7 @@ def write_page(table: pd.DataFrame, folder: Path, state: str) -> Path:
         seconds=markdown(rule_table(estimates, "seconds", "{:.2g}")),
         intervals=markdown(interval_table(intervals)),
         coverage_by_rule=markdown(_in_words(coverage_table(intervals, "rule"))),
+        width=markdown(rule_table(intervals, "width", "{:.3f}")),
         coverage_by_data=markdown(_in_words(by_data)),
         data=markdown(data_table(table)),
         failures=failures_text(estimates),

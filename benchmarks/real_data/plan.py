@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -25,8 +26,8 @@ from benchmarks.real_data.population import as_population
 
 SIZES = (30, 60, 120)
 REPETITIONS = 20
-SLOW_REPETITIONS = 5
-"""Of estimators with many refits, on slow rules."""
+FEW_REPETITIONS = 5
+"""Of estimators with many refits on slow rules, and of those that take too long on all rules."""
 BLOCK = 5
 """Repetitions that a data set gets before the next one has its turn."""
 FOLDS = 10
@@ -38,7 +39,14 @@ SLOW_RULES = ("random forest", "MLP")
 ASSESSED = {"assess": 0, "assess-10": 10}
 """Answers, and their refits."""
 BOOTSTRAPS = ("boot-zero", "boot-632", "boot-632+")
-MANY_REFITS = ("repeated-cv", "nested-cv", "loo", *BOOTSTRAPS)
+MANY_REFITS = ("repeated-cv", "loo", *BOOTSTRAPS)
+RIVAL_INTERVALS: dict[str, Callable[[], Any]] = {
+    "corrected-t": bg.Subsampling,
+    "conservative-z": lambda: bg.Subsampling(n_splits=15, interval="conservative-z"),
+    "nested-cv-2": lambda: bg.CrossValidation(FOLDS, repeats=2, interval="nested"),
+}
+"""Estimators that others recommend for their intervals."""
+ALWAYS_FEW = ("bayesian", "bayesian-shared", "conservative-z", "nested-cv-2")
 
 KINDS = {
     "gp-pp": "gp",
@@ -49,8 +57,8 @@ KINDS = {
     "bolstered-cv": "cv",
     "calibrated-bolstered": "cv",
     "calibrated-nb-bolstered": "cv",
-    "nested-cv": "nested",
     "loo": "loo",
+    **dict.fromkeys(RIVAL_INTERVALS, "rival intervals"),
     **dict.fromkeys(BOOTSTRAPS, "bootstraps"),
     **dict.fromkeys(ASSESSED, "assess"),
 }
@@ -81,17 +89,20 @@ def rules() -> dict[str, Any]:
 
 
 def estimators(stratified: bool = True) -> dict[str, Any]:
-    """Return every main estimator of the registry by name; among them are repeated CV and .632+ with 200 resamples.
+    """Return every main estimator of the registry by name, and those that others recommend for their intervals.
+
+    Among them are repeated cross-validation and .632+ with 200 resamples.
 
     Parameters
     ----------
     stratified : bool, default True
-        Whether the folds of cross-validation are.
+        Whether folds and subsamples are.
     """
     made = {entry.name: entry.make() for entry in bg.estimators() if entry.main}
+    made |= {name: make() for name, make in RIVAL_INTERVALS.items()}
     if not stratified:
         for estimator in made.values():
-            if isinstance(estimator, bg.CrossValidation):
+            if isinstance(estimator, bg.CrossValidation | bg.Subsampling):
                 estimator.set_params(stratified=False)
     return made
 
@@ -177,16 +188,18 @@ def parts_of(
     names = [name for name in names if name not in ASSESSED]
     if usable and wanted_answers and rule_names:
         yield Part(data, usable, tuple(rule_names), wanted_answers, repetitions, combination=combination)
-    fast = tuple(name for name in rule_names if name not in SLOW_RULES)
-    slow = tuple(name for name in rule_names if name in SLOW_RULES)
-    few = tuple(name for name in names if name not in MANY_REFITS)
-    many = tuple(name for name in names if name in MANY_REFITS)
-    for stratified in (True, False):
+    for stratified, slow in product((True, False), (False, True)):
         here = tuple(n for n in usable if is_stratified(data, n) == stratified)
-        for chosen, wanted, often in (
-            (fast, tuple(names), repetitions),
-            (slow, few, repetitions),
-            (slow, many, min(repetitions, SLOW_REPETITIONS)),
-        ):
-            if here and chosen and wanted:
-                yield Part(data, here, chosen, wanted, often, stratified)
+        chosen = tuple(name for name in rule_names if (name in SLOW_RULES) == slow)
+        wanted: dict[int, tuple[str, ...]] = {}
+        for name in names:
+            often = repetitions_of(name, slow, repetitions)
+            wanted[often] = (*wanted.get(often, ()), name)
+        if here and chosen:
+            yield from (Part(data, here, chosen, some, often, stratified) for often, some in wanted.items())
+
+
+def repetitions_of(estimator: str, slow: bool, most: int) -> int:
+    """Return how many training sets an estimator gets, on slow rules or on the others."""
+    is_few = estimator in ALWAYS_FEW or (slow and estimator in MANY_REFITS)
+    return min(most, FEW_REPETITIONS) if is_few else most

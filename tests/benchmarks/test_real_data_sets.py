@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.dummy import DummyClassifier
 
 from benchmarks.real_data.data_sets import DataSet, copy_groups, embedded_sets, is_copy, read_folder, read_table
-from benchmarks.real_data.plan import parts_of, rules, sizes_of
+from benchmarks.real_data.plan import RIVAL_INTERVALS, estimators, parts_of, rules, sizes_of
 from benchmarks.real_data.population import as_population
 
 
@@ -130,6 +131,21 @@ def test_parts_hold_every_estimator_of_every_rule_once_and_few_repetitions_where
     few = {key for key, repetitions in wanted.items() if repetitions == 5}
     assert few == {(rule, name) for rule in ("random forest", "MLP") for name in ("loo", "boot-632+")}
     assert set(wanted.values()) == {5, 20}
+
+
+def test_what_takes_too_long_gets_few_repetitions_on_every_rule():
+    names = ["cv", "bayesian", "nested-cv-2", "conservative-z", "corrected-t"]
+    parts = list(parts_of(table_of([300, 300]), [30], ["LDA", "MLP"], names, 20))
+    few = {(rule, name) for part in parts if part.repetitions == 5 for rule in part.rules for name in part.estimators}
+    assert few == {(rule, name) for rule in ("LDA", "MLP") for name in names[1:4]}
+    assert {name for part in parts if part.repetitions == 20 for name in part.estimators} == {"cv", "corrected-t"}
+
+
+def test_intervals_that_others_recommend_are_made_with_their_refits():
+    made = estimators()
+    X, y = table_of([30, 30]).X, table_of([30, 30]).y
+    fits = {name: made[name].error(DummyClassifier(), X, y).computation.n_refits for name in RIVAL_INTERVALS}
+    assert fits == {"corrected-t": 25, "conservative-z": 315, "nested-cv-2": 2 * (10 + 45)}
 
 
 def test_folds_are_stratified_only_where_every_sample_has_a_class_with_ten_points():
