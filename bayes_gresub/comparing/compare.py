@@ -183,9 +183,12 @@ class Judged:
             seed = self.seed if estimator.random_state is None else None
             return estimator.with_points(view.prepare(estimator.X)).error(view.classifier, random_state=seed), ""
         if isinstance(estimator, Measure):
-            fit = self._fit(name, estimator, view.X)
+            if name not in self.fits:
+                self.fits[name] = fit_measure(estimator, view.X, self.y, self.sample_weight)
+            fit = self.fits[name]
             if not fit.measure.has_draws:
-                fit.warn()
+                for warning in fit.warnings:
+                    warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
                 return fit.measure.error(view.classifier), ""
             with warnings.catch_warnings(record=True) as caught_warnings:
                 warnings.simplefilter("always")
@@ -196,11 +199,6 @@ class Judged:
             return estimate, " ".join(dict.fromkeys([*messages, *(each.sentence for each in problems)]))
         arguments = {"sample_weight": self.sample_weight, "groups": self.groups, "classifier": view.classifier}
         return estimator.error(view.rule, view.X, self.y, **arguments), ""
-
-    def _fit(self, name: str, measure: Measure, X: Any) -> Fit:
-        if name not in self.fits:
-            self.fits[name] = fit_measure(measure, X, self.y, self.sample_weight)
-        return self.fits[name]
 
     def _bootstrap(self, estimator: Bootstrap, estimators: Mapping[str, Any]) -> tuple[ErrorEstimate, float]:
         """Return an estimate and the seconds of its resamples; bootstraps that differ only in kind share them."""

@@ -19,11 +19,6 @@ class Fit:
     warnings: tuple[warnings.WarningMessage, ...]
     seconds: float
 
-    def warn(self) -> None:
-        """Give the warnings of the fit, as it would have."""
-        for warning in self.warnings:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
 
 def fit_measure(measure: Measure, X: Any, y: Any, sample_weight: Any) -> Fit:
     """Return a measure fitted to a sample."""
