@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from bayes_gresub.comparing.comparison import INVISIBLE_CHOICES, Comparison, Row, Subject
-from bayes_gresub.comparing.fits import Fit, fit_measure
 from bayes_gresub.comparing.prepared_columns import View, describe_preparation, needs_numbers, skip_preparation
 from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
@@ -137,6 +136,24 @@ def _train_on_all(rule: Any, sample: Sample, sample_weight: Any, seed: np.random
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[sample.rows]
     positions = np.arange(len(sample.codes))
     return trained(rule, sample.restored(positions), sample.labels, weights, child(seed, RULES))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted measure, with the warnings and the seconds of its fit."""
+
+    measure: Any
+    warnings: tuple[warnings.WarningMessage, ...]
+    seconds: float
+
+
+def fit_measure(measure: Measure, X: Any, y: Any, sample_weight: Any) -> Fit:
+    """Return a measure fitted to a sample."""
+    started = perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = measure.fit(X, y, sample_weight=sample_weight)
+    return Fit(fitted, tuple(caught), perf_counter() - started)
 
 
 @dataclass(eq=False)

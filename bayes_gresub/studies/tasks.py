@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayes_gresub.comparing import Row
-from bayes_gresub.comparing.compare import Judged, prepared
-from bayes_gresub.comparing.fits import LatestFits
+from bayes_gresub.comparing.compare import Fit, Judged, prepared
 from bayes_gresub.comparing.prepared_columns import View
 from bayes_gresub.data.seeds import ANSWERS, GLOBALS, RULES, SAMPLES, TRUTH, child
 from bayes_gresub.populations import Population, TrueError
@@ -38,6 +37,21 @@ class Task:
     rule: str
     n: int
     repetition: int
+
+
+class LatestFits:
+    """The measures fitted to the sample that was asked for last."""
+
+    def __init__(self) -> None:
+        # One attribute, so threads never see the name of one sample beside the fits of another.
+        self._latest: tuple[Hashable, dict[str, Fit]] = (None, {})
+
+    def of(self, sample: Hashable) -> dict[str, Fit]:
+        """Return the measures fitted to a sample, by name; those of another sample are dropped."""
+        latest = self._latest
+        if latest[0] != sample:
+            latest = self._latest = (sample, {})
+        return latest[1]
 
 
 @dataclass(frozen=True, eq=False)
