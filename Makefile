@@ -83,8 +83,11 @@ paper: $(READY)
 	$(BIN)/python -m benchmarks.paper $(WORKERS)
 	$(BIN)/python -m benchmarks.large_sample $(WORKERS)
 
+# What is done of a run that is not finished; it goes on from there.
+REAL_RUN := benchmarks/results/real_run.tar.xz
 real: $(READY)
 	@test -n "$(FOLDER)" || { echo "name the folder with the CSV files: make real FOLDER=..."; exit 1; }
+	@test -d runs/real || test ! -f $(REAL_RUN) || { mkdir -p runs && tar -xJf $(REAL_RUN) -C runs; }
 	$(BIN)/python -m benchmarks.real "$(FOLDER)" --workers $(WORKERS) $(OPTIONS)
 
 # Cases are made by two processes. Files that exist are not made again: remove runs/learn to start anew.

@@ -39,7 +39,9 @@ SLOW_RULES = ("random forest", "MLP")
 ASSESSED = {"assess": 0, "assess-10": 10}
 """Answers, and their refits."""
 BOOTSTRAPS = ("boot-zero", "boot-632", "boot-632+")
-MANY_REFITS = ("repeated-cv", "loo", *BOOTSTRAPS)
+CALIBRATED = ("calibrated-bolstered", "calibrated-nb-bolstered")
+MANY_REFITS = ("repeated-cv", "loo", "corrected-t", "bolstered-cv", *CALIBRATED, *BOOTSTRAPS)
+"""Or so many predicted points for each of a few refits that they take as long."""
 RIVAL_INTERVALS: dict[str, Callable[[], Any]] = {
     "corrected-t": bg.Subsampling,
     "conservative-z": lambda: bg.Subsampling(n_splits=15, interval="conservative-z"),
@@ -55,8 +57,7 @@ KINDS = {
     "cv": "cv",
     "repeated-cv": "cv",
     "bolstered-cv": "cv",
-    "calibrated-bolstered": "cv",
-    "calibrated-nb-bolstered": "cv",
+    **dict.fromkeys(CALIBRATED, "calibrated"),
     "loo": "loo",
     **dict.fromkeys(RIVAL_INTERVALS, "rival intervals"),
     **dict.fromkeys(BOOTSTRAPS, "bootstraps"),
