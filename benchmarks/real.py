@@ -157,8 +157,8 @@ def print_hours(parts: Sequence[plan.Part], options: argparse.Namespace) -> None
 
 def report(parts: Sequence[plan.Part], groups: dict[str, str], options: argparse.Namespace) -> None:
     """Write the page; into benchmarks/results only if the whole design is done, unless another folder is named."""
-    names = {part.data.name for part in parts}
-    table = score_table(read_cells(options.run, {name: group for name, group in groups.items() if name in names}))
+    sets = {part.data.name: part.data for part in parts}
+    table = score_table(read_cells(options.run, list(sets.values()), groups))
     if not table.empty:
         shown = [*options.estimators, *REFERENCES]
         table = table[

@@ -50,6 +50,7 @@ from threadpoolctl import threadpool_limits
 
 import bayes_gresub as bg
 from bayes_gresub.data.seeds import ANSWERS, RULES, SAMPLES, as_int, child
+from bayes_gresub.estimate.count_intervals import BOOTSTRAP_SHARES, CROSS_VALIDATION_SHARE
 from bayes_gresub.regions.training import trained
 from benchmarks.real_data import scores
 from benchmarks.real_data.assessed import Assessed
@@ -285,7 +286,8 @@ def write_page(table: pd.DataFrame, combination: str) -> None:
         f"{table['repetitions'].max()} repetitions each, {CONSERVATIVE} of the first {CONSERVATIVE_REPETITIONS}. "
         "Standard errors in brackets: jackknife over pairs of a population and a rule, both sizes of which are one "
         "observation. RMS has the noise of the observed true error taken off; coverage has not (5,000 new points, "
-        "about 650 for digits). Wilson's interval belongs to cv (0.7 n points) and boot-632+ (n points).",
+        f"about 650 for digits). Wilson's interval belongs to cv ({CROSS_VALIDATION_SHARE} n points) and boot-632+ "
+        f"({BOOTSTRAP_SHARES['632+']} n).",
         *learned_from(combination),
         *failures(table),
         f"{table['hours'].sum():.2f} processor hours.",

@@ -35,6 +35,7 @@ from bayes_gresub.comparing.prepared_columns import View, skip_preparation
 from bayes_gresub.data.sample import Sample, read_sample
 from bayes_gresub.data.seeds import RULES, Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_level, check_whole
+from bayes_gresub.estimate.count_intervals import CROSS_VALIDATION_SHARE
 from bayes_gresub.regions.region import check_predict
 from bayes_gresub.regions.training import check_rule, is_fitted, read_for_rule, trained
 from bayes_gresub.resampling import Bootstrap, TestSet
@@ -46,9 +47,6 @@ LEAST_REFITS, MOST_REFITS = 5, 40
 
 SMALLEST, LARGEST = 20, 500
 """Sizes of the samples that the combination was learned from."""
-
-DIRECT_SHARE = 0.7
-"""Effective points of errors counted at rows left out, divided by their number; see `estimate.count_intervals`."""
 
 ENOUGH = 4.0
 """Held-out points are used alone if they are so many times as many as the training data are worth."""
@@ -216,7 +214,7 @@ def _widened(prediction: Prediction) -> Prediction:
 def _with_direct(prediction: Prediction, parts: Mapping[str, float]) -> Prediction:
     r"""Return the prediction with errors counted at rows left out, where the sample is larger than any learned from.
 
-    Such a count e has the variance :math:`e (1 - e) / (0.7 n)`. The zero bootstrap is trained on fewer rows, so half
+    Such a count e has the variance :math:`e (1 - e) / (0.6 n)`. The zero bootstrap is trained on fewer rows, so half
     its distance from .632+ counts as a deviation, too. If the count is worth t points, t > s, it adds the t - s that
     the prediction has not:
 
@@ -229,7 +227,7 @@ def _with_direct(prediction: Prediction, parts: Mapping[str, float]) -> Predicti
     # Half an error more keeps the distribution away from 0 and 1.
     error = (n * error + 0.5) / (n + 1)
     spread = error * (1 - error)
-    n_direct = spread / (spread / (DIRECT_SHARE * n) + deviation**2 / 4)
+    n_direct = spread / (spread / (CROSS_VALIDATION_SHARE * n) + deviation**2 / 4)
     if n_direct <= prediction.n_points:
         return prediction
     share = prediction.n_points / n_direct

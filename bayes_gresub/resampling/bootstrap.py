@@ -14,7 +14,7 @@ from bayes_gresub.data.description import describe
 from bayes_gresub.data.sample import Sample
 from bayes_gresub.data.seeds import Seed
 from bayes_gresub.data.validation import check_whole, warn_user
-from bayes_gresub.estimate.count_intervals import BOOTSTRAP_SHARE
+from bayes_gresub.estimate.count_intervals import BOOTSTRAP_SHARES
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
 from bayes_gresub.estimate.estimands import ClassifierTrainedOn, Estimand, RuleTrainedOn, RuleTrainedOnDistinct
 from bayes_gresub.estimate.intervals import DeltaInterval, IntervalMethod, NoInterval, SeveralIntervals
@@ -59,7 +59,7 @@ class Bootstrap(Resampler):
     zero bootstrap estimates the rule's error at about .632 n different points, so it is too high; the other two correct
     for the size. None sees choices made before X was handed over, such as selected features: put those into the rule.
 
-    The usual interval of .632 and .632+ is Wilson's about the estimate, with as many points as there are (see
+    The usual interval of .632 and .632+ is Wilson's about the estimate, with half or .8 of the points (see
     `estimate.count_intervals`); `estimate.interval(method="delta-bootstrap")` is that of the delta method, which is the
     usual one of the zero bootstrap and if the measure is not the empirical one. If all points left out are classified
     correctly, or all wrongly, the zero bootstrap has Wilson's too.
@@ -248,7 +248,7 @@ class Bootstrap(Resampler):
             return no_delta
         if not isinstance(self._measure(), Empirical) or (kind == "zero" and delta != NoSpread()):
             return no_delta
-        return SeveralIntervals.of(*self._count_intervals(run, combined, BOOTSTRAP_SHARE), outcome)
+        return SeveralIntervals.of(*self._count_intervals(run, combined, BOOTSTRAP_SHARES[kind]), outcome)
 
     def _delta_method(self, kind: str, run: Run, zero: ZeroEstimate) -> DeltaInterval | Reason:
         """Return the delta method after bootstrap, or why it does not apply."""

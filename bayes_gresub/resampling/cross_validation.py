@@ -62,7 +62,7 @@ class CrossValidation(Resampler):
     measure : Measure, optional
         `Empirical()` by default. Its `tol` applies to each split.
     interval : None or "nested"
-        The usual interval. None: Wilson's about the estimate, with 0.7 times as many points as there are (see
+        The usual interval. None: Wilson's about the estimate, with 0.6 times as many points as there are (see
         `estimate.count_intervals`). "nested" also trains without every pair of folds, folds (folds - 1) / 2 more fits
         per repeat (Bates, Hastie & Tibshirani); if no loss differs from the others, Wilson's takes its place. Others
         by name: `estimate.interval(method=...)` with "wilson", "beta" or "corrected-t".

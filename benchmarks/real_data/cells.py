@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from bayes_gresub.data.sample import read_sample
+from bayes_gresub.data.seeds import SAMPLES, child, seed_sequence
+from bayes_gresub.estimate.count_intervals import BOOTSTRAP_SHARES, CROSS_VALIDATION_SHARE
+from bayes_gresub.resampling.kept_together import read_units
 from bayes_gresub.studies import StudyResults
 from benchmarks.real_data import scores
-from benchmarks.real_data.plan import folders_of
+from benchmarks.real_data.data_sets import DataSet
+from benchmarks.real_data.plan import folders_of, seed_of
+from benchmarks.real_data.population import as_population
 
 CV, PLUS = "cv", "boot-632+"
 RIVALS = (CV, PLUS)
 WILSON, CLOPPER_PEARSON = "Wilson about cv, 0.7 n", "Clopper-Pearson about boot-632+"
 REFERENCES = (WILSON, CLOPPER_PEARSON)
-"""Intervals that are computed from stored estimates."""
+"""Intervals that stand for no estimator of the package; they are computed from stored estimates."""
+
+SHARES = {
+    **dict.fromkeys((CV, "repeated-cv"), CROSS_VALIDATION_SHARE),
+    **{f"boot-{kind}": BOOTSTRAP_SHARES[kind] for kind in ("632", "632+")},
+}
+"""Estimators with Wilson's interval, and their share of the points. It is computed from stored estimates, too: the
+shares were chosen on this benchmark, and need no refits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +50,23 @@ class Cell:
     failed: Mapping[str, int]
 
 
-def read_cells(run: Path, groups: Mapping[str, str]) -> Iterator[Cell]:
-    """Yield the cells of all data sets that the run folder has, with the reference intervals; nothing is computed.
+def read_cells(run: Path, sets: Sequence[DataSet], groups: Mapping[str, str]) -> Iterator[Cell]:
+    """Yield the cells of all data sets that the run folder has, with the intervals that follow from the estimates.
 
     Studies of one data set have the same training sets, so their estimates of one cell are put together.
     """
-    for name, group in groups.items():
+    for data in sets:
+        name, group = data.name, groups[data.name]
         cells: dict[tuple[str, int], Cell] = {}
         for folder in folders_of(name):
             if (run / folder / "design.json").exists():
                 for cell in cells_of(StudyResults.load(run / folder), name, group):
                     key = cell.rule, cell.n
                     cells[key] = merged(cells[key], cell) if key in cells else cell
+        repetitions = max((len(cell.truth) for cell in cells.values()), default=0)
+        points = {n: effective_points(data, n, repetitions) for n in {n for _, n in cells}}
         for cell in cells.values():
-            yield with_references(cell)
+            yield with_intervals(cell, points[cell.n][: len(cell.truth)])
 
 
 def cells_of(results: StudyResults, name: str, group: str) -> Iterator[Cell]:
@@ -111,10 +127,22 @@ def _failures(results: StudyResults) -> dict[tuple[str, int, str], int]:
     return counts
 
 
-def with_references(cell: Cell) -> Cell:
-    """Return the cell with the intervals that are computed from stored estimates."""
+def effective_points(data: DataSet, n: int, repetitions: int) -> np.ndarray:
+    """Return the effective number of points of each training set, (R,): identical rows count as one."""
+    root, numbers = seed_sequence(seed_of(data)), []
+    for repetition in range(repetitions):
+        X, y, _ = as_population(data).draw(n, child(root, SAMPLES, n, repetition))
+        sample = read_sample(X, y)
+        numbers.append(read_units(sample, None, "together").effective_number(sample.weights))
+    return np.array(numbers)
+
+
+def with_intervals(cell: Cell, points: np.ndarray) -> Cell:
+    """Return the cell with the intervals that follow from the estimates and the effective points of training sets."""
     parts = {part: dict(getattr(cell, part)) for part in ("estimate", "low", "high", "seconds")}
     failed = dict(cell.failed)
+    for name in SHARES.keys() & cell.estimate.keys():
+        parts["low"][name], parts["high"][name] = scores.wilson(cell.estimate[name], SHARES[name] * points)
     for name, source, ends in (
         (WILSON, CV, lambda share: scores.wilson(share, 0.7 * cell.n)),
         (CLOPPER_PEARSON, PLUS, lambda share: scores.clopper_pearson(share, cell.n)),

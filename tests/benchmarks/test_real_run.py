@@ -7,7 +7,7 @@ import pytest
 from bayes_gresub.studies import StudyResults
 from benchmarks import real
 from benchmarks.real_data import hours
-from benchmarks.real_data.cells import CLOPPER_PEARSON, WILSON, cells_of, score_table
+from benchmarks.real_data.cells import CLOPPER_PEARSON, WILSON, cells_of, effective_points, read_cells, score_table
 from benchmarks.real_data.data_sets import DataSet
 from benchmarks.real_data.plan import Part
 
@@ -85,6 +85,10 @@ def test_a_run_is_resumed_a_new_estimator_is_run_alone_and_the_page_keeps_the_de
     stored = pd.read_csv(tmp_path / "run" / "page" / "real.csv.gz")
     assert set(stored["estimator"]) == {"resub", "cv", "3nn-pp", WILSON}
 
+    [small] = real.read_folder(folder)
+    for cell in read_cells(tmp_path / "run", [small], {"small": "small"}):
+        row = second.repetitions(cell.rule, 30, "cv")
+        assert [*cell.low["cv"], *cell.high["cv"]] == pytest.approx([*row.low, *row.high])
     table = score_table(cells_of(second, "small", "small"))
     cell = second.repetitions("LDA", 30, "cv")
     row = table[(table["rule"] == "LDA") & (table["estimator"] == "cv")].iloc[0]
@@ -93,6 +97,15 @@ def test_a_run_is_resumed_a_new_estimator_is_run_alone_and_the_page_keeps_the_de
     assert row["rms"] ** 2 == pytest.approx(max(0, (cell.deviation**2).mean() - variance))
     assert row["won_cv"] == 0.5
     assert CLOPPER_PEARSON not in set(table["estimator"])
+
+
+def test_identical_rows_count_as_one_point():
+    rng = np.random.default_rng(0)
+    twice = np.repeat(rng.normal(size=(200, 2)), 2, axis=0)
+    apart = effective_points(DataSet("apart", rng.normal(size=(400, 2)), np.arange(400) % 2), 30, 3)
+    together = effective_points(DataSet("twice", twice, np.arange(400) % 2), 30, 3)
+    assert apart.tolist() == pytest.approx([30.0] * 3)
+    assert (together < 30).all()
 
 
 def test_an_unknown_rule_is_refused_with_the_names(folder, capsys):
