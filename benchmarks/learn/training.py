@@ -51,7 +51,7 @@ class Recipe:
         Weight of n (mu - error)^2 beside the likelihood.
     """
 
-    hidden: int = 64
+    hidden: int = 128
     parts: int = 5
     members: int = 2
     real_share: float = 0.75
