@@ -160,11 +160,12 @@ def main(path: str) -> None:
             "over populations). Width and interval score: of Beta intervals whose effective points are multiplied so",
             "that 95 of 100 hold the truth.",
             "",
-            "The simplest family is kept unless another is better by more than its standard error, so it is the network",
-            f"with {RECIPE.hidden} and {RECIPE.hidden // 2} units. At real data sets a shrunken linear combination has nearly its RMS, but",
-            "where populations are of kinds that it has not seen, it is worse, and its intervals are wider. The recipe of",
-            "the networks was set on such tables. Cases whose labels are made by a rule on features of real data sets were",
-            "tried, too, and removed again: they changed the RMS at data sets left out by less than its standard error.",
+            "The simplest family is kept unless another is better by more than its standard error, so it is the",
+            f"{CHOSEN}. At real data sets a shrunken linear combination has nearly its RMS, but",
+            "at kinds of populations that it has not seen, it is worse, and its intervals are wider. The recipe of",
+            "the networks was set on such tables. Cases whose labels are made by a rule on features of real data sets",
+            "were tried, too, and removed again: they changed the RMS at data sets left out by less than its standard",
+            "error.",
         ],
     )
 
