@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from scipy.stats import betabinom
 from bayes_gresub.assessing.answer import Answer
 from bayes_gresub.assessing.clues import TrainedOn, clues
 from bayes_gresub.assessing.combination import LEAST_POINTS, Prediction, read_combination
+from bayes_gresub.assessing.held_out import count_held_out
 from bayes_gresub.assessing.notices import (
     HeldOutDisagrees,
     Improvement,
@@ -25,6 +26,7 @@ from bayes_gresub.assessing.notices import (
     OneColumnDecides,
     RepeatedRows,
     SizeOutside,
+    TrainedElsewhere,
     UnlikeLearned,
     WorseThanMajority,
     deciding_column,
@@ -32,15 +34,17 @@ from bayes_gresub.assessing.notices import (
 from bayes_gresub.assessing.out_of_bag_labels import OutOfBagLabels
 from bayes_gresub.comparing.comparison import Subject
 from bayes_gresub.comparing.prepared_columns import View, skip_preparation
+from bayes_gresub.data.arrays import Ints
 from bayes_gresub.data.sample import Sample, read_sample
 from bayes_gresub.data.seeds import RULES, Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_level, check_whole
 from bayes_gresub.estimate.count_intervals import CROSS_VALIDATION_SHARE
 from bayes_gresub.regions.region import check_predict
 from bayes_gresub.regions.training import check_rule, is_fitted, read_for_rule, trained
-from bayes_gresub.resampling import Bootstrap, TestSet
+from bayes_gresub.resampling import Bootstrap
 from bayes_gresub.resampling.kept_together import Units, read_units
-from bayes_gresub.resampling.shortcuts import NoShortcutError, has_shortcut, left_out
+from bayes_gresub.resampling.shortcuts import LeftOut, NoShortcutError, has_shortcut, left_out
+from bayes_gresub.resampling.shortcuts.refusals import TrainedOnOtherPoints
 
 LEAST_REFITS, MOST_REFITS = 5, 40
 """Refits that the combination was learned from; more are used, but taken as so many."""
@@ -89,7 +93,7 @@ def assess(
     Parameters
     ----------
     classifier : fitted classifier, or a rule
-        It must have been trained on X and y. A rule is trained on them first.
+        It must have been trained on X and y, in this order. A rule is trained on them first.
     X : array-like of shape (n, d)
     y : array-like of shape (n,)
     refits : int, default 0
@@ -99,6 +103,7 @@ def assess(
     groups : array-like of shape (n,), optional
         Points of one group are not independent, so they are left out together. Identical rows always are.
     sample_weight : array-like of shape (n,), optional
+        Rows of unequal weight tell as much as Kish's number of equal ones.
     level : float, default 0.95
         Of the interval that is printed.
     n_jobs, progress
@@ -129,7 +134,14 @@ def assess(
         raise ValueError(f"refits must be 0, or {LEAST_REFITS} or more; got {refits}. Use refits=10.")
     learned = read_combination(refits > 0, None if combination is None else Path(combination))
     seed = seed_sequence(random_state)
+    if sample_weight is not None and len(np.unique(np.asarray(sample_weight))) == 1:
+        sample_weight = None
     sample = read_for_rule(classifier, X, y, sample_weight)
+    if sample.n_classes == len(sample.codes):
+        raise ValueError(
+            f"y must hold at least two rows of some class; got {sample.n_classes} classes in as many rows. Is it the "
+            "column with the labels?"
+        )
     units = read_units(sample, groups, "together")
     if is_fitted(classifier, sample.restored(np.arange(1))):
         judged = classifier
@@ -151,17 +163,22 @@ def assess(
     view = View(classifier, judged, X)
     view = view if sample.format.is_numeric else skip_preparation(view) or view
     numeric = read_sample(view.X, y, sample_weight)
-    parts = _clues(view, numeric, units, labels, seed)
+    counts = None if test is None else count_held_out(test, view, numeric, seed)
+    own, other_rows = _own_left_out(view, numeric, units)
+    parts = clues(TrainedOn(view.classifier, numeric, _groups(numeric, units)), own, seed, labels)
     prediction = learned.predict(_within_learned(parts))
-    notices = _notices(numeric, units, parts, prediction)
+    notices = [*other_rows, *_notices(numeric, _column_names(view, numeric), units, parts, prediction)]
     result = _with_direct(_widened(prediction), parts)
-    counts = None if test is None else _count_test(test, view, judged, seed)
     alone = False
     if counts is not None:
         result, alone, disagreement = _with_test(result, counts)
         notices += disagreement
-    if result.mean > parts["majority"]:
-        notices.append(WorseThanMajority(result.mean, parts["majority"]))
+        if counts[0]:
+            notices = [notice for notice in notices if not isinstance(notice, NoErrors)]
+    # One that always predicts the largest class is as good as that.
+    is_constant = bool(np.isclose(parts["apparent"], parts["majority"]))
+    if result.mean > parts["majority"] and not is_constant:
+        notices.append(WorseThanMajority(result.mean, parts["majority"], result.probability_above(parts["majority"])))
     return Answer(
         result.mean,
         result.n_points,
@@ -170,7 +187,7 @@ def assess(
         refits,
         parts,
         tuple(notices),
-        _improvements(result, refits, alone),
+        _improvements(result, not refits and not alone and _can_refit(classifier), counts is not None),
         counts,
         alone,
         perf_counter() - started,
@@ -179,20 +196,39 @@ def assess(
     )
 
 
-def _clues(
-    view: View, sample: Sample, units: Units, labels: OutOfBagLabels | None, seed: np.random.SeedSequence
-) -> Mapping[str, float]:
-    """Return every cheap number on the training data."""
-    groups = np.arange(len(sample.codes)) if units.codes is None else units.codes
-    own = None
+def _groups(sample: Sample, units: Units) -> Ints:
+    return np.arange(len(sample.codes)) if units.codes is None else units.codes
+
+
+def _own_left_out(view: View, sample: Sample, units: Units) -> tuple[LeftOut | None, list[Notice]]:
+    """Return the leave-one-out of the classifier itself, if a formula gives it, and a notice if it is of other rows."""
     # Formulas of leave-one-out are those of points of equal weight.
-    if not sample.is_weighted and has_shortcut(view.classifier) is None:
-        try:
-            rows = sample.restored(np.arange(len(sample.codes)))
-            own = left_out(view.classifier, rows, sample.labels, groups, approximate=True)
-        except NoShortcutError:
-            own = None
-    return clues(TrainedOn(view.classifier, sample, groups), own, seed, labels)
+    if sample.is_weighted or has_shortcut(view.classifier) is not None:
+        return None, []
+    rows = sample.restored(np.arange(len(sample.codes)))
+    try:
+        return left_out(view.classifier, rows, sample.labels, _groups(sample, units), approximate=True), []
+    except NoShortcutError as error:
+        return None, [TrainedElsewhere()] if isinstance(error.reason, TrainedOnOtherPoints) else []
+
+
+def _column_names(view: View, sample: Sample) -> Sequence[Any] | None:
+    """Return the names of the columns that the classifier sees, if they have any."""
+    if sample.feature_names is not None or view.preparation is None:
+        return sample.feature_names
+    try:
+        names = view.preparation.get_feature_names_out()
+    except (AttributeError, ValueError):  # steps of the user's own may have no names
+        return None
+    return names if len(names) == sample.features.shape[1] else None
+
+
+def _can_refit(classifier: Any) -> bool:
+    try:
+        check_rule(classifier)
+    except TypeError:
+        return False
+    return True
 
 
 def _within_learned(parts: Mapping[str, float]) -> dict[str, float]:
@@ -234,16 +270,6 @@ def _with_direct(prediction: Prediction, parts: Mapping[str, float]) -> Predicti
     return Prediction(share * prediction.mean + (1 - share) * error, n_direct, prediction.strangeness)
 
 
-def _count_test(test: Any, view: View, judged: Any, seed: np.random.SeedSequence) -> tuple[int, int]:
-    """Return the number of held-out points that are misclassified, and how many there are."""
-    if not isinstance(test, TestSet) and (not isinstance(test, tuple | list) or len(test) != 2):
-        raise TypeError(f"test must be a TestSet or a pair (X_test, y_test); got {type(test).__name__}.")
-    held_out = test if isinstance(test, TestSet) else TestSet(*test)
-    estimate = held_out.with_points(view.prepare(held_out.X)).error(view.classifier, random_state=seed)
-    n = len(np.asarray(held_out.y))
-    return round(float(estimate) * n), n
-
-
 def _with_test(prediction: Prediction, counts: tuple[int, int]) -> tuple[Prediction, bool, list[Notice]]:
     """Return the prediction with held-out points, whether only those are used, and what contradicts."""
     n_wrong, n = counts
@@ -257,12 +283,18 @@ def _with_test(prediction: Prediction, counts: tuple[int, int]) -> tuple[Predict
     return Prediction((first + n_wrong) / total, total, prediction.strangeness), False, []
 
 
-def _notices(sample: Sample, units: Units, parts: Mapping[str, float], prediction: Prediction) -> list[Notice]:
+def _notices(
+    sample: Sample,
+    names: Sequence[Any] | None,
+    units: Units,
+    parts: Mapping[str, float],
+    prediction: Prediction,
+) -> list[Notice]:
     notices: list[Notice] = []
     n = len(sample.codes)
     if units.n_repeated_rows:
         notices.append(RepeatedRows(units.n_repeated_rows, n))
-    column = deciding_column(sample.features, sample.codes, sample.feature_names)
+    column = deciding_column(sample.features, sample.codes, names)
     if column is not None:
         notices.append(OneColumnDecides(column))
     counted = [*([parts["own_error"]] if parts["has_own"] else []), *([parts["zero"]] if "zero" in parts else [])]
@@ -276,7 +308,7 @@ def _notices(sample: Sample, units: Units, parts: Mapping[str, float], predictio
     return notices
 
 
-def _improvements(prediction: Prediction, refits: int, alone: bool) -> tuple[Improvement, ...]:
-    improvements: list[Improvement] = [] if refits or alone else [MayRefit()]
+def _improvements(prediction: Prediction, may_refit: bool, has_test: bool) -> tuple[Improvement, ...]:
+    improvements: list[Improvement] = [MayRefit()] if may_refit else []
     # Four times the points halve the width.
-    return (*improvements, MoreHeldOut(int(np.ceil(3 * prediction.n_points / 10) * 10)))
+    return (*improvements, MoreHeldOut(int(np.ceil(3 * prediction.n_points / 10) * 10), has_test))

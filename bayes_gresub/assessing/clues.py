@@ -21,6 +21,7 @@ from bayes_gresub.data.seeds import WIDTHS, child
 from bayes_gresub.data.units import pooled_deviation, to_units
 from bayes_gresub.regions.geometry import listed_classes
 from bayes_gresub.regions.region import decision_region
+from bayes_gresub.resampling.kept_together import Units
 from bayes_gresub.resampling.shortcuts import LeftOut
 
 MOST_ROWS = 1000
@@ -118,7 +119,10 @@ def _description(sample: Sample, predicted: Ints, groups: Ints) -> dict[str, flo
     n_classes = max(sample.n_classes, int(predicted.max()) + 1)
     shares = np.bincount(sample.codes, weights=sample.weights, minlength=n_classes)
     chosen = np.bincount(predicted, weights=sample.weights, minlength=n_classes)
-    n_groups = len(np.unique(groups))
+    number = np.unique(groups, return_inverse=True)[1]
+    # Weights leave as many independent rows as Kish's number tells, in proportion to equal weights.
+    units, equal = Units(number), np.full(len(number), 1 / len(number))
+    n_groups = (number.max() + 1) * units.effective_number(sample.weights) / units.effective_number(equal)
     return {
         "log_n": float(np.log(n_groups)),
         "log_d": float(np.log(sample.features.shape[1])),

@@ -9,7 +9,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import betaincc, expit
 
 from bayes_gresub.data.arrays import Floats
 from bayes_gresub.data.validation import check_name
@@ -63,6 +63,10 @@ class Prediction:
     mean: float
     n_points: float
     strangeness: float = 0.0
+
+    def probability_above(self, error: float) -> float:
+        """Return the probability of a larger error."""
+        return float(betaincc(self.mean * self.n_points, (1 - self.mean) * self.n_points, error))
 
 
 @dataclass(frozen=True, eq=False)

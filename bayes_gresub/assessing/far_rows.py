@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 def far_rows(answer: Answer, comparison: Comparison) -> FarFromAnswer | None:
     """Return the rows whose estimate lies outside the interval of the answer, or None if there are none.
 
+    A row is far if its estimate is outside by more than half a point, unless its own interval holds the answer.
+
     Examples
     --------
     >>> import bayes_gresub as bg
@@ -24,7 +26,12 @@ def far_rows(answer: Answer, comparison: Comparison) -> FarFromAnswer | None:
     (('resub', 0.0),)
     """
     low, high = answer.interval()
-    known = [row for row in comparison.rows if row.estimate is not None and row.estimate.prior_known]
-    far = [(row.name, row.estimate.value) for row in known if row.estimate is not None]
-    far = [(name, value) for name, value in far if not low <= value <= high]
+    far = []
+    for row in comparison.rows:
+        if row.estimate is None or not row.estimate.prior_known:
+            continue
+        value, half, own = row.estimate.value, 0.5 / answer.n_rows, row.interval(answer.level)
+        agrees = own is not None and own.low <= answer.error <= own.high
+        if not (low - half <= value <= high + half or agrees):
+            far.append((row.name, value))
     return FarFromAnswer(tuple(far), low, high) if far else None

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.estimate.worded import Worded
+
+BY_CHANCE = 0.02
+"""Probability of a coincidence above which nothing is said about it."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,19 @@ class WorseThanMajority(Notice):
 
     error: float
     majority_error: float
+    probability: float
     words = (
-        "always predicting the largest class would be wrong for {self.majority_error:.3f} of new rows, less often than "
-        "this classifier"
+        "always predicting the largest class would be wrong for {self.majority_error:.3f} of new rows; with "
+        "probability {self.probability:.2f} this classifier is wrong more often"
+    )
+
+
+class TrainedElsewhere(Notice):
+    """The classifier was trained on other rows."""
+
+    words = (
+        "the classifier was trained on other rows, or on these in another order, so its own leave-one-out is left out: "
+        "pass the rows that it was trained on, in their order"
     )
 
 
@@ -79,8 +93,8 @@ class SizeOutside(Notice):
     smallest: int
     largest: int
     words = (
-        "the answer was learned from samples of {self.smallest} to {self.largest} rows; for {self.n_rows} it rests on "
-        "{self.basis}"
+        "the answer was learned from samples of {self.smallest} to {self.largest} independent rows; for {self.n_rows} "
+        "it rests on {self.basis}"
     )
 
     @property
@@ -99,7 +113,7 @@ class HeldOutDisagrees(Notice):
     from_test: float
     words = (
         "the training data gave {self.from_training:.3f} and the held-out rows {self.from_test:.3f}, further apart "
-        "than chance explains: only the held-out rows are used. Were both drawn from the same population?"
+        "than chance explains: only the held-out rows are used; see whether both come from the same population"
     )
 
 
@@ -143,22 +157,36 @@ class MoreHeldOut(Improvement):
     """Points that nothing has seen."""
 
     n_points: int
-    words = "about {self.n_points} held-out rows as test=(X, y), which would halve the interval"
-    brief = "about {self.n_points} rows that nothing has seen, as --test FILE, which would halve the interval"
+    has_some: bool = False
+    words = "about {self.number} held-out rows as test=(X, y), which would halve the interval"
+    brief = "about {self.number} rows that nothing has seen, as --test FILE, which would halve the interval"
+
+    @property
+    def number(self) -> str:
+        """Return how many, in words."""
+        return f"{self.n_points} more" if self.has_some else str(self.n_points)
 
 
 def deciding_column(features: Floats, codes: Ints, names: Sequence[Any] | None) -> str | None:
-    """Return the name of a column whose values give every label by as many runs as there are classes, or None.
+    r"""Return the name of a column whose values give every label by as many runs as there are classes, or None.
 
-    Such a column, sorted, holds every class in one run, and no value in two classes.
+    Such a column, sorted, holds every class in one run, and no value in two classes. One of d columns of noise does so
+    with a probability of at most
+
+    .. math:: d\, c! \prod_k n_k! \,/\, n!
+
+    and if that is no small number, as for a class of one row, nothing is said.
 
     Examples
     --------
-    >>> deciding_column(np.array([[0.0, 5], [1, 3], [2, 5], [3, 3]]), np.array([0, 0, 1, 1]), None)
+    >>> columns = np.array([[0.0, 5], [1, 3], [2, 5], [3, 3], [4, 5], [5, 3], [6, 5], [7, 3], [8, 5], [9, 3]])
+    >>> deciding_column(columns, np.repeat([0, 1], 5), None)
     '0'
     """
-    n_classes = len(np.unique(codes))
-    if n_classes < 2:
+    counts = np.unique(codes, return_counts=True)[1]
+    n_classes = len(counts)
+    chance = np.log(features.shape[1]) + gammaln(n_classes + 1) + gammaln(counts + 1).sum() - gammaln(len(codes) + 1)
+    if n_classes < 2 or chance > np.log(BY_CHANCE):
         return None
     order = np.argsort(features, axis=0, kind="stable")
     values, labels = np.take_along_axis(features, order, axis=0), codes[order]

@@ -108,6 +108,10 @@ def estimate(
         rule, X, about = named_classifier(table, name, prepare)
     else:
         rule, X, about = _model(table, model, trust)
+        if held_out is not None:
+            from bayes_gresub.cli.model_files import columns_for
+
+            held_out = columns_for(rule, *held_out)[0], held_out[1]
     # Files are written even if nobody reads what is printed, as behind `| head -1`.
     unread = suppress(BrokenPipeError) if any(outputs.values()) else nullcontext()
     with unread:

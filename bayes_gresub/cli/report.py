@@ -40,15 +40,15 @@ def print_answer(answer: Answer, majority_class_error: float, largest_class: Any
 def print_table(comparison: Comparison, table: Table, answer: Answer | None, warnings: Sequence[str] = ()) -> None:
     """Print the table and the notes; `warnings` are those of libraries."""
     from bayes_gresub.assessing.far_rows import far_rows
-    from bayes_gresub.comparing.comparison import DOUBT
 
     remarks: dict[str, str] = {}
-    titles, *rows = comparison.text_table(_COLUMNS)
+    # Doubts have letters here.
+    titles, *rows = comparison.text_table(_COLUMNS, doubt="")
     for cells, row in zip(rows, comparison.rows, strict=True):
         if remark := _no_interval(row) or _doubt(row):
             letter = remarks.setdefault(remark, chr(ord("a") + len(remarks)))
             place = _COLUMNS.index("interval")
-            cells[place] = f"{cells[place].removeprefix(f'{DOUBT} ') or 'none'} ({letter})"
+            cells[place] = f"{cells[place] or 'none'} ({letter})"
     rows.append(["majority class", f"{table.majority_class_error:.4f}", "", "", ""])
     console.table(zip(titles, _SIDES, strict=True), rows, last=1)
     typer.echo()

@@ -274,15 +274,66 @@ def read_test_table(
         )
     if len(frame) == 0:
         raise ValueError(f"{path.name} has column names and no rows. Is it the right file?")
+    if missing := np.flatnonzero(frame[target].isna()).tolist():
+        raise ValueError(
+            f"every held-out row must have a label; {path.name} lacks {len(missing)} in column {target!r}, the first "
+            f"in row {missing[0] + 1}. Drop those rows."
+        )
+    shared = set()
+    if groups is not None and table.groups is not None and groups in frame.columns:
+        shared = set(map(str, frame[groups])) & set(table.groups.tolist())
+    if shared:
+        raise ValueError(
+            f"held-out rows must be of groups that nothing has seen; {path.name} and {table.name} share "
+            f"{_listed(sorted(shared))} in column {groups!r}. Leave these rows out of one of them."
+        )
     written = frame[target] if texts is None else texts
     known = {str(label): label for label in np.unique(table.y).tolist()}
-    labels = [str(value).strip() for value in written]
+    labels = [_as_read(str(value).strip(), table.y.dtype.kind) for value in written]
     if unknown := sorted({label for label in labels if label not in known}):
         raise ValueError(
             f"labels of held-out rows must be classes of {table.name}, {_listed(known)}; {path.name} has "
             f"{_listed(unknown)}. The classifier never saw these."
         )
-    return _features(frame[columns]), np.array([known[label] for label in labels])
+    features = _features(frame[columns])
+    for name in columns:
+        features[name] = _like(features[name], table.X[name], f"column {name!r} of {path.name}", table.name)
+    return features, np.array([known[label] for label in labels])
+
+
+def _as_read(label: str, kind: str) -> str:
+    """Return a label as one of this kind of NumPy's is written that was read from a file: 1.0 as 1, true as True."""
+    if kind == "b":
+        return label.capitalize()
+    try:
+        return str(int(float(label))) if kind in "iu" and float(label).is_integer() else label
+    except ValueError:
+        return label
+
+
+def _like(column: pd.Series, known: pd.Series, name: str, table: str) -> pd.Series:
+    """Return a column of held-out rows as that of the table: texts that look like numbers stay texts; or raise."""
+    is_text = column.dtype == object
+    if known.dtype == object:
+        return column if is_text else column.map(_as_text).astype(object)
+    if is_text and column.notna().any():
+        row = int(np.flatnonzero(column.notna())[0])
+        raise ValueError(
+            f"{name} must hold numbers, as in {table}; row {row + 1} has {column.iloc[row]!r}. Correct it."
+        )
+    if column.isna().any() and not known.isna().any():
+        row = int(np.flatnonzero(column.isna())[0])
+        raise ValueError(
+            f"{name} must be complete, as in {table}, from which nothing was learned about missing values; it lacks "
+            f"{int(column.isna().sum())}, the first in row {row + 1}. Fill them in, or drop these rows."
+        )
+    return column.astype(float)
+
+
+def _as_text(number: float) -> str | None:
+    if np.isnan(number):
+        return None
+    return str(int(number)) if float(number).is_integer() else str(number)
 
 
 def _group_names(column: pd.Series, name: str) -> Labels:

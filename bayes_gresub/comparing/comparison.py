@@ -112,11 +112,11 @@ class Row:
             cells |= {"low": interval.low, "high": interval.high, "interval": interval.method}
         return cells | {"estimate": self.estimate.value, "std_error": self.estimate.std_error}
 
-    def text_cells(self, level: float) -> dict[str, str]:
-        """Return the row as printed in tables, by the columns of `TITLES`."""
+    def text_cells(self, level: float, doubt: str = f"{DOUBT} ") -> dict[str, str]:
+        """Return the row as printed in tables, by the columns of `TITLES`; `doubt` marks an interval with a warning."""
         cells, failed = self.cells(level), self.estimate is None
         known = not math.isnan(cells["estimate"])
-        doubt = f"{DOUBT} " if self.message else ""
+        doubt = doubt if self.message else ""
         noise = "?" if math.isnan(cells["std_error"]) else f"{cells['std_error']:.4f}"
         return {
             "name": self.name,
@@ -193,10 +193,11 @@ class Comparison:
         }
         return plot_estimates(estimates, reference, ax, level=self.level, answer=answer)
 
-    def text_table(self, columns: Sequence[str]) -> list[list[str]]:
+    def text_table(self, columns: Sequence[str], doubt: str = f"{DOUBT} ") -> list[list[str]]:
         """Return these columns of `TITLES` as texts: the titles, then one line per row."""
         titles = [TITLES[column].format(level=100 * self.level) for column in columns]
-        return [titles, *([row.text_cells(self.level)[column] for column in columns] for row in self.rows)]
+        cells = [row.text_cells(self.level, doubt) for row in self.rows]
+        return [titles, *([row[column] for column in columns] for row in cells)]
 
     def __repr__(self) -> str:
         lines = self.text_table(_COLUMNS)

@@ -271,10 +271,13 @@ def _refuse_masked(values: Any, name: str) -> None:
         )
 
 
-def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as_rows: bool = False) -> Sample:
+def read_sample(
+    X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as_rows: bool = False, least_classes: int = 2
+) -> Sample:
     """Return the validated sample; points of weight zero are dropped.
 
-    With `as_rows`, points are the rows of X as given, whatever its type; only y and the weights are validated.
+    With `as_rows`, points are the rows of X as given, whatever its type; only y and the weights are validated. Points
+    that only count errors may be of one class.
     """
     flat, form = _numbered_rows(X) if as_rows else read_features(X)
     labels = read_labels(y, len(flat))
@@ -290,7 +293,7 @@ def read_sample(X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, as
             f"y must hold labels that can be sorted; got values of type {_listed_types(labels)}. Use strings or "
             "numbers."
         ) from error
-    if len(classes) < 2:
+    if len(classes) < least_classes:
         raise ValueError(
             f"y must hold at least two classes; got only {classes.tolist()!r}. The error of a classifier needs both."
         )

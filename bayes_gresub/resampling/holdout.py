@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from bayes_gresub.data.description import describe
+from bayes_gresub.data.sample import read_sample
 from bayes_gresub.data.seeds import Seed, seed_sequence
 from bayes_gresub.data.validation import check_settings
 from bayes_gresub.estimate.error_estimate import ErrorEstimate
@@ -99,7 +100,12 @@ class TestSet(BaseEstimator):
             if measure.random_state is None:
                 seed = seed_sequence(seed)
                 measure.set_params(random_state=seed)
-            measure.fit(self.X, self.y, sample_weight=self.sample_weight)
+            if isinstance(measure, Empirical) and measure.class_prior is None:
+                # Errors can be counted at points of one class.
+                sample = read_sample(self.X, self.y, self.sample_weight, least_classes=1)
+                measure.fit_sample(sample, seed_sequence(measure.random_state))
+            else:
+                measure.fit(self.X, self.y, sample_weight=self.sample_weight)
             estimate = measure.error(classifier, random_state=seed)
         computation = replace(
             estimate.computation,

@@ -21,7 +21,7 @@ from bayes_gresub.regions.region import check_predict
 from bayes_gresub.regions.training import check_rule, trained, weight_argument
 from bayes_gresub.resampling.counted import counted_estimate
 from bayes_gresub.resampling.shortcuts.left_out import check_out_of_bag, fitted_parts
-from bayes_gresub.resampling.shortcuts.out_of_bag_votes import out_of_bag_votes
+from bayes_gresub.resampling.shortcuts.out_of_bag_votes import bags_are_of, out_of_bag_votes
 from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
 from bayes_gresub.resampling.splits import read_groups
 
@@ -120,6 +120,12 @@ class OutOfBag(BaseEstimator):
         else:
             ensemble = classifier
         last, points, _ = fitted_parts(ensemble, rows, seed)
+        if classifier is not None and not bags_are_of(last, points, rows):
+            raise ValueError(
+                "a trained ensemble must have been trained on the rows given, in their order, by which it numbers the "
+                f"rows of its bags; got one trained on others. Pass the {len(rows.codes)} rows in the order of "
+                "the fit, or leave classifier out."
+            )
         votes = out_of_bag_votes(last, points, rows)
         outside = votes.n_members > 0
         if not outside.any():

@@ -7,24 +7,29 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import bayes_gresub as bg
+from bayes_gresub.assessing.far_rows import far_rows
 from bayes_gresub.assessing.notices import (
     HeldOutDisagrees,
     NoErrors,
     OneColumnDecides,
     RepeatedRows,
     SizeOutside,
+    TrainedElsewhere,
     UnlikeLearned,
     WorseThanMajority,
 )
@@ -308,3 +313,76 @@ def test_bad_arguments_are_refused(arguments, message):
 def test_probability_of_no_share_is_refused(answer):
     with pytest.raises(ValueError, match="between 0 and 1; got 10"):
         answer.probability_below(10)
+
+
+def test_rows_in_another_order_than_those_of_training_are_noticed():
+    """A forest numbers the rows of its bags; in another order its own leave-one-out would be that of other rows."""
+    rng = np.random.default_rng(1)
+    rows, labels = rng.normal(size=(100, 5)), rng.integers(2, size=100)
+    for rule in (RandomForestClassifier(50, random_state=0), SVC(C=10)):
+        classifier, order = rule.fit(rows, labels), rng.permutation(100)
+        straight, shuffled = bg.assess(classifier, rows, labels), bg.assess(classifier, rows[order], labels[order])
+        assert not noticed(straight, TrainedElsewhere)
+        assert noticed(shuffled, TrainedElsewhere)
+        assert (straight.parts["has_own"], shuffled.parts["has_own"]) == (1, 0)
+
+
+def test_equal_weights_change_nothing():
+    classifier = LinearDiscriminantAnalysis().fit(X[:, :3], y)
+    assert bg.assess(classifier, X[:, :3], y, sample_weight=np.full(80, 2.0)).error == (
+        bg.assess(classifier, X[:, :3], y).error
+    )
+
+
+def test_unequal_weights_tell_less():
+    """Five rows with nearly all of the weight are worth about five."""
+    weights = np.where(np.arange(80) < 5, 1000.0, 1.0)
+    classifier = LogisticRegression(max_iter=5000).fit(X[:, :3], y, sample_weight=weights)
+    answer = bg.assess(classifier, X[:, :3], y, sample_weight=weights)
+    assert np.exp(answer.parts["log_n"]) == pytest.approx(5.1, abs=0.1)
+    assert answer.n_points < 0.5 * bg.assess(classifier, X[:, :3], y).n_points
+
+
+def test_classifier_that_predicts_the_largest_class_is_not_worse_than_that():
+    rows, labels = np.random.default_rng(0).normal(size=(60, 3)), (np.arange(60) < 20).astype(int)
+    assert not noticed(bg.assess(DummyClassifier().fit(rows, labels), rows, labels), WorseThanMajority)
+
+
+def test_class_of_one_row_is_not_given_by_columns_of_noise():
+    rng = np.random.default_rng(0)
+    labels = (np.arange(60) == 0).astype(int)
+    for _ in range(5):
+        rows = rng.normal(size=(60, 30))
+        assert not noticed(bg.assess(KNeighborsClassifier(3).fit(rows, labels), rows, labels), OneColumnDecides)
+
+
+def test_prepared_column_that_gives_the_labels_is_named():
+    table = pd.DataFrame({"first": X[:, 0], "site": np.where(y == 1, "north", "south")})
+    encode = ColumnTransformer([("texts", OneHotEncoder(drop="first"), ["site"])], remainder="passthrough")
+    rule = make_pipeline(encode, LogisticRegression()).fit(table, y)
+    assert noticed(bg.assess(rule, table, y), OneColumnDecides) == [OneColumnDecides("texts__site_south")]
+
+
+def test_as_many_classes_as_rows_are_refused():
+    with pytest.raises(ValueError, match="at least two rows of some class; got 12 classes in as many rows"):
+        bg.assess(KNeighborsClassifier(1).fit(X[:12], range(12)), X[:12], range(12))
+
+
+def test_refits_are_proposed_only_where_they_are_possible():
+    class Trained:
+        classes_ = np.array([0, 1])
+
+        def predict(self, X):
+            return (X[:, 0] < 15).astype(int)
+
+    assert "refits=10" not in str(bg.assess(Trained(), X, y))
+
+
+def test_row_whose_own_interval_holds_the_answer_is_not_far():
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 2
+    rows = rng.normal(size=(60, 3)) + 40 * labels[:, None]
+    classifier = KNeighborsClassifier(3).fit(rows, labels)
+    answer = bg.assess(classifier, rows, labels)
+    assert answer.interval().low > 0
+    assert far_rows(answer, bg.compare(classifier, rows, labels, ["resub", "cv"], random_state=0)) is None

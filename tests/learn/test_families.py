@@ -8,7 +8,7 @@ SIMPLE = np.array([0.10, 0.20, 0.30, 0.15])
 
 
 def test_noise_around_the_simplest_does_not_displace_it():
-    assert choose({"simple": SIMPLE, "other": SIMPLE + [0.02, -0.03, 0.01, -0.001]}) == "simple"
+    assert choose({"simple": SIMPLE, "other": SIMPLE + np.array([0.02, -0.03, 0.01, -0.001])}) == "simple"
 
 
 def test_what_is_better_everywhere_is_taken():

@@ -704,7 +704,7 @@ def test_bad_test_points_are_refused(case, fitted):
 
 def test_test_points_of_one_class_are_refused_where_the_measure_learns_from_them():
     with pytest.raises(ValueError, match=r"y must hold at least two classes; got only \[1\]"):
-        bg.TestSet(sample()[0], np.ones(24, dtype=int)).error(Forbidden())
+        bg.TestSet(sample()[0], np.ones(24, dtype=int), bg.Bolstered()).error(Forbidden())
 
 
 @pytest.mark.parametrize("weights", [name for name in BAD_WEIGHTS if name != "one class"])

@@ -21,6 +21,9 @@ from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
 _LEAST_LEFT = 1e-6
 """Share of a direction's scatter that must be left by a downdate for its digits to be trusted."""
 
+_DROPPED = 1e-13
+"""Ratio of eigenvalues below which a direction may be dropped by least squares, whose threshold is one in 2^52."""
+
 _QUADRATIC = "downdated scatter of each class"
 
 _REFITTED = "where the block is large or the scatter nearly singular"
@@ -53,11 +56,14 @@ def leave_out_linear(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) -> 
     after which W is nearly singular are refitted, since the solver then drops directions by its own threshold.
     """
     means = _class_means(rows)
-    white = _whiten(rows.features - means[rows.codes], np.abs(rows.features).max(axis=0))
+    spread = rows.features - means[rows.codes]
+    white = _whiten(spread, np.abs(rows.features).max(axis=0))
+    if rule.solver == "lsqr" and scaler is None and _least_squares_drops(spread):
+        white = None
     log_joint = np.zeros((len(rows.codes), rows.n_classes))
     safe = np.zeros(len(rows.codes), dtype=bool)
     if white is not None:
-        residuals = (rows.features - means[rows.codes]) @ white.map
+        residuals = spread @ white.map
         centers = (means - means.mean(axis=0)) @ white.map
         points = residuals + centers[rows.codes]
         threshold = max(2 * rule.tol**2, _LEAST_LEFT * 1e-4)
@@ -265,6 +271,12 @@ def _whiten(residuals: Floats, largest: Floats) -> _Whitening | None:
         return None
     white = _Whitening(residuals)
     return white if white.least > 1e-12 * d else None
+
+
+def _least_squares_drops(residuals: Floats) -> bool:
+    """Return whether a solver by least squares may drop directions: features differ in size by many digits."""
+    values = np.linalg.eigvalsh(_scatter(residuals))
+    return bool(values[0] <= _DROPPED * values[-1])
 
 
 def _scatter(residuals: Floats) -> Floats:

@@ -48,16 +48,17 @@ def left_out(
     Parameters
     ----------
     classifier : rule or fitted classifier
-        If it is fitted, it must have been trained on exactly these rows; formulas that start from the fit to all rows
-        then need no fit at all. A rule alone, or behind a StandardScaler in a Pipeline.
+        If it is fitted, it must have been trained on exactly these rows in this order; nothing is fitted to all rows
+        then. A rule alone, or behind a StandardScaler in a Pipeline.
     X : array-like of shape (n, d)
     y : array-like of shape (n,)
     groups : array-like of shape (n,), optional
         Rows of one group are left out together; by default every row alone.
     approximate : bool, default False
         Refit nothing: the span rule for support vector machines, instead of refits on the kernel; directions dropped
-        for linear discriminants, instead of refits where the scatter is nearly singular; the search of the trained
-        rule for more than 2,000 neighbours; and no shortcut where only refits would do.
+        for linear discriminants, instead of refits where the scatter is nearly singular; votes shared by neighbours
+        that are tied, and the search of the trained rule for more than 2,000; and no shortcut where only refits would
+        do.
     random_state : int, SeedSequence, Generator or None
         For the fit to all rows, if the classifier is not fitted.
 
@@ -112,7 +113,9 @@ def leave_out_rows(classifier: Any, rows: TrainingRows, approximate: bool, seed:
         raise NoShortcutError(ClassLeftEmpty(repr(rows.classes.tolist()[empty])))
     family = _families()[type(rule)]
     if family.from_rows is not None and not (approximate and family.is_faster_from_fit(len(rows.codes))):
-        return family.from_rows(rule, scaler, clone(classifier), rows)
+        # A formula from rows needs no fit; but only scikit-learn's own fit knows all settings that it refuses.
+        _fitted(classifier, rows, seed)
+        return family.from_rows(rule, scaler, None if approximate else clone(classifier), rows)
     assert family.from_fit is not None, "a family has a formula"
     fitted, points, n_fits = fitted_parts(classifier, rows, seed)
     result = family.from_fit(fitted, points, rows)
@@ -177,7 +180,7 @@ class Family:
     refuse : callable
         Takes the rule and the scaler in front, and returns why there is no formula, or None.
     from_rows : callable or None
-        Takes the rule, the scaler in front, both as one rule, and the rows.
+        Takes the rule, the scaler in front, both as one rule (None if nothing may be refitted), and the rows.
     from_fit : callable or None
         Takes the rule trained on all rows, their features as it sees them, and the rows.
     exact_up_to : int

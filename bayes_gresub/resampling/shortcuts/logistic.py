@@ -13,7 +13,7 @@ from bayes_gresub.estimate.reasons import Reason
 from bayes_gresub.resampling.shortcuts.left_out_labels import LeftOut, decide
 from bayes_gresub.resampling.shortcuts.newton_step import design_of, predictors_without
 from bayes_gresub.resampling.shortcuts.refusals import SettingWithoutShortcut
-from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
+from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows, as_dense
 
 _METHOD = "one Newton step from the fit to all rows"
 
@@ -40,7 +40,7 @@ def leave_out_logistic(classifier: Any, points: Floats, rows: TrainingRows) -> L
     if classifier.solver == "liblinear" and classifier.fit_intercept:
         scaling = float(classifier.intercept_scaling)
     intercept = classifier.intercept_ if classifier.fit_intercept else None
-    fit = design_of(points, classifier.coef_, intercept, scaling)
+    fit = design_of(points, as_dense(classifier.coef_), intercept, scaling)
     if classifier.penalty is None or np.isinf(classifier.C):
         fit = replace(fit, penalty=np.zeros_like(fit.penalty))
     factor = 1.0 if np.isinf(classifier.C) or classifier.penalty is None else float(classifier.C)
@@ -75,10 +75,11 @@ def leave_out_linear_machine(classifier: Any, points: Floats, rows: TrainingRows
     scaling = float(classifier.intercept_scaling) if classifier.fit_intercept else None
     class_weights = rows.class_weights(classifier.class_weight)
     weightings, which = np.unique(class_weights, axis=0, return_inverse=True)
-    decision = np.empty((len(rows.codes), len(classifier.coef_)))
-    for number in range(len(classifier.coef_)):
+    coefficients = as_dense(classifier.coef_)
+    decision = np.empty((len(rows.codes), len(coefficients)))
+    for number in range(len(coefficients)):
         intercept = classifier.intercept_[[number]] if classifier.fit_intercept else None
-        fit = design_of(points, classifier.coef_[[number]], intercept, scaling)
+        fit = design_of(points, coefficients[[number]], intercept, scaling)
         positive = rows.codes == (1 if rows.n_classes == 2 else number)
         sign = np.where(positive, 1.0, -1.0)[:, None]
         gap = np.maximum(0.0, 1 - sign * fit.predictors)

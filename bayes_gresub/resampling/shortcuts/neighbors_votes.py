@@ -14,7 +14,12 @@ from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.estimate.reasons import Reason
 from bayes_gresub.resampling.shortcuts.left_out_labels import LeftOut
 from bayes_gresub.resampling.shortcuts.refitting import in_words, refit_blocks
-from bayes_gresub.resampling.shortcuts.refusals import NoShortcutError, SettingWithoutShortcut, TooFewNeighbors
+from bayes_gresub.resampling.shortcuts.refusals import (
+    NoShortcutError,
+    SettingWithoutShortcut,
+    TooFewNeighbors,
+    TrainedOnOtherPoints,
+)
 from bayes_gresub.resampling.shortcuts.standardizing import standardizing
 from bayes_gresub.resampling.shortcuts.training_rows import CHUNK_ELEMENTS, TrainingRows
 
@@ -38,7 +43,6 @@ _METRICS = {
     "chebyshev",
     "cosine",
     "canberra",
-    "braycurtis",
     "hamming",
     "correlation",
 }
@@ -60,7 +64,7 @@ def leave_out_neighbors(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
 
     A scaler in front divides the differences of row i by the deviations without its block. If neighbours tied at the
     k-th distance could change the label, the rule itself is refitted, since its search orders them in its own way;
-    otherwise they share the votes left.
+    otherwise they share the votes left, and always if there is no rule to refit.
     """
     k, n_left = int(rule.n_neighbors), len(rows.codes) - int(rows.sizes.max())
     if k > n_left:
@@ -71,9 +75,10 @@ def leave_out_neighbors(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) 
         distance[rows.block[queries][:, None] == rows.block] = np.inf
         scores[queries], unsure[queries] = _votes(distance, k, rule.weights == "distance", rows.membership)
     codes = scores.argmax(axis=1)
-    n_fits = refit_blocks(whole, rows, np.unique(rows.block[unsure]), codes, scores)
+    n_fits = 0 if whole is None else refit_blocks(whole, rows, np.unique(rows.block[unsure]), codes, scores)
+    is_exact = whole is not None or not unsure.any()
     method = "votes of the nearest rows but its own" + in_words(n_fits, rows, "tied at the k-th distance")
-    return LeftOut(codes, scores, True, True, method, n_fits)
+    return LeftOut(codes, scores, True, is_exact, method, n_fits)
 
 
 def leave_out_neighbors_by_search(rule: Any, points: Floats, rows: TrainingRows) -> LeftOut:
@@ -83,6 +88,8 @@ def leave_out_neighbors_by_search(rule: Any, points: Floats, rows: TrainingRows)
     rows tied at the k-th distance vote in the order in which the search returns them.
     """
     k, n = int(rule.n_neighbors), len(rows.codes)
+    if rule.n_samples_fit_ != n:
+        raise NoShortcutError(TrainedOnOtherPoints("KNeighborsClassifier"))
     n_found = min(n, k + int(rows.sizes.max()))
     if k > n - int(rows.sizes.max()):
         raise NoShortcutError(TooFewNeighbors(k, n - int(rows.sizes.max())))
@@ -194,4 +201,10 @@ def _pairwise(rule: Any, points: Floats, others: Floats) -> Floats:
         return cdist(points, others, names[power]) if power in names else cdist(points, others, "minkowski", p=power)
     if rule.metric == "minkowski":
         parameters.setdefault("p", rule.p)
-    return np.asarray(pairwise_distances(points, others, metric=rule.metric, **parameters))
+    distances = np.asarray(pairwise_distances(points, others, metric=rule.metric, **parameters))
+    if not np.isfinite(distances).all():
+        # Such as the correlation of single features: the order is that in which the search of scikit-learn meets them.
+        raise NoShortcutError(
+            SettingWithoutShortcut("KNeighborsClassifier", "metric", f"{rule.metric!r} at these rows")
+        )
+    return distances

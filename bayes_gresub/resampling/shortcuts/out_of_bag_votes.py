@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.estimate.reasons import Reason
 from bayes_gresub.resampling.shortcuts.left_out_labels import LeftOut
-from bayes_gresub.resampling.shortcuts.refusals import SettingWithoutShortcut
+from bayes_gresub.resampling.shortcuts.refusals import NoShortcutError, SettingWithoutShortcut, TrainedOnOtherPoints
 from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
+
+_MEMBERS_CHECKED = 5
+"""Members whose bags are looked into."""
+
+_SAME = 0.02
+"""Relative difference of scores up to which they are the same: solvers stop early."""
 
 
 def refuse_bags(rule: Any, scaler: Any) -> Reason | None:
@@ -23,10 +32,58 @@ def refuse_bags(rule: Any, scaler: Any) -> Reason | None:
 
 def leave_out_bags(ensemble: Any, points: Floats, rows: TrainingRows) -> LeftOut:
     """Return the mean probabilities over the members trained without each row's block, from a trained ensemble."""
+    if not bags_are_of(ensemble, points, rows):
+        raise NoShortcutError(TrainedOnOtherPoints(type(ensemble).__name__))
     votes = out_of_bag_votes(ensemble, points, rows)
     codes = np.where(votes.n_members > 0, votes.probabilities.argmax(axis=1), -1)
     method = f"mean of {votes.n_members.mean():.0f} of {len(ensemble.estimators_)} members, out of bag"
     return LeftOut(codes, votes.probabilities, True, False, method)
+
+
+def bags_are_of(ensemble: Any, points: Floats, rows: TrainingRows) -> bool:
+    """Return whether an ensemble was trained on these rows in this order, which is how it numbers those of a bag.
+
+    Trees say how many rows of their bag are in each leaf. Of other members a few are trained anew.
+    """
+    if len(rows.codes) != ensemble._n_samples:
+        return False
+    features = getattr(ensemble, "estimators_features_", [slice(None)] * len(ensemble.estimators_))
+    members = zip(ensemble.estimators_, ensemble.estimators_samples_, features, strict=True)
+    for member, bag, columns in islice(members, _MEMBERS_CHECKED):
+        seen = points[:, columns]
+        is_same = _has_leaves_of(member, seen, bag) if hasattr(member, "tree_") else _repeats(member, seen, rows, bag)
+        if not is_same:
+            return False
+    return True
+
+
+def _has_leaves_of(tree: Any, points: Floats, bag: Ints) -> bool:
+    """Return whether a tree has grown on the rows of a bag; rows drawn twice count once or twice."""
+    leaves = tree.apply(points[bag])
+    _, first = np.unique(bag, return_index=True)
+    for counted in (leaves, leaves[first]):
+        leaf, counts = np.unique(counted, return_counts=True)
+        if np.array_equal(tree.tree_.n_node_samples[leaf], counts):
+            return True
+    return False
+
+
+def _repeats(member: Any, points: Floats, rows: TrainingRows, bag: Ints) -> bool:
+    """Return whether a member that is trained anew on a bag says nearly the same; rows drawn twice may be weights."""
+    if _agree(member, clone(member).fit(points[bag], rows.codes[bag]), points):
+        return True
+    counts = np.bincount(bag, minlength=len(points))
+    return has_fit_parameter(member, "sample_weight") and _agree(
+        member, clone(member).fit(points, rows.codes, sample_weight=counts), points
+    )
+
+
+def _agree(member: Any, other: Any, points: Floats) -> bool:
+    for method in ("decision_function", "predict_proba", "predict"):
+        if hasattr(member, method):
+            old, new = (np.asarray(getattr(one, method)(points), dtype=float) for one in (member, other))
+            return old.shape == new.shape and bool(np.abs(old - new).max() <= _SAME * max(1.0, np.abs(old).max()))
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,17 @@ class TrainedOnOtherPoints(Reason):
     """The formula starts from the fit to the points given, each of weight 1."""
 
     rule: str
-    words = "this {self.rule} was trained on other points, or with weights"
+    words = "this {self.rule} was trained on other rows, or on these in another order, or with weights"
+
+
+@dataclass(frozen=True)
+class TooManyRows(Reason):
+    """The formula needs a matrix of all pairs of rows."""
+
+    rule: str
+    most: int
+    n_rows: int
+    words = "the shortcut of {self.rule} holds all pairs of at most {self.most} rows; got {self.n_rows}"
 
 
 class CurvatureSingular(Reason):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ def refuse_ridge(rule: Any, scaler: Any) -> Reason | None:
         return SettingWithoutShortcut("RidgeClassifier", "positive", "True")
     if rule.solver not in ("auto", "svd", "cholesky"):
         return SettingWithoutShortcut("RidgeClassifier", "solver", repr(rule.solver))
+    if not isinstance(rule.alpha, Real) or rule.alpha == 0:
+        # Without a penalty the system may be singular but for rounding.
+        return SettingWithoutShortcut("RidgeClassifier", "alpha", repr(rule.alpha))
     if scaler is not None and not rule.fit_intercept:
         return SettingWithoutShortcut("RidgeClassifier behind a scaler", "fit_intercept", "False")
     return None

@@ -10,13 +10,20 @@ import numpy as np
 from bayes_gresub.data.arrays import Floats, Ints
 from bayes_gresub.resampling.shortcuts.left_out_labels import LeftOut, decide
 from bayes_gresub.resampling.shortcuts.pair_votes import vote
+from bayes_gresub.resampling.shortcuts.refusals import NoShortcutError, TooManyRows, TrainedOnOtherPoints
 from bayes_gresub.resampling.shortcuts.support_vectors import kernel_matrix
-from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
+from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows, as_dense
 
 _JITTER = 1e-9
 """Added to the diagonal, relative to its mean: repeated rows make the kernel singular."""
 
 _AT_BOUND = 1e-6
+
+_SAME = 1e-5
+"""Relative difference of rows up to which they are the same: a scaler may have worked in single precision."""
+
+_MOST_ROWS = 10_000
+"""Rows whose kernel is held at once, 800 MB."""
 
 
 def leave_out_by_span(machine: Any, points: Floats, rows: TrainingRows) -> LeftOut:
@@ -38,6 +45,10 @@ def leave_out_by_span(machine: Any, points: Floats, rows: TrainingRows) -> LeftO
     Chapelle & Vapnik, Model selection for support vector machines, NIPS 12 (1999).
     Opper & Winther, Gaussian processes and SVM: mean field and leave-one-out (2000).
     """
+    if not _is_of(machine, points, rows):
+        raise NoShortcutError(TrainedOnOtherPoints("SVC"))
+    if len(points) > _MOST_ROWS:
+        raise NoShortcutError(TooManyRows("SVC", _MOST_ROWS, len(points)))
     d = points.shape[1]
     gamma = machine.gamma
     if isinstance(gamma, str):
@@ -55,12 +66,22 @@ def leave_out_by_span(machine: Any, points: Floats, rows: TrainingRows) -> LeftO
     return LeftOut(codes, scores, False, False, "span of the support vectors")
 
 
+def _is_of(machine: Any, points: Floats, rows: TrainingRows) -> bool:
+    """Return whether the support vectors are these rows."""
+    support = machine.support_
+    if machine.shape_fit_ != points.shape:
+        return False
+    tolerance = _SAME * np.abs(points).max()
+    same_points = np.allclose(as_dense(machine.support_vectors_), points[support], rtol=_SAME, atol=tolerance)
+    return same_points and np.array_equal(rows.codes[support], np.repeat(np.arange(rows.n_classes), machine.n_support_))
+
+
 def _pair(machine: Any, rows: TrainingRows, number: int, a: int, b: int) -> tuple[Floats, float]:
     """Return the coefficient of every row in a pair's decision, positive for the first class, and the intercept."""
     coefficients = np.zeros(len(rows.codes))
     support = machine.support_
     codes = rows.codes[support]
-    dual, intercept = machine.dual_coef_, float(machine.intercept_[number])
+    dual, intercept = as_dense(machine.dual_coef_), float(machine.intercept_[number])
     if rows.n_classes == 2:
         # For two classes scikit-learn turns the signs round.
         coefficients[support] = -dual[0]

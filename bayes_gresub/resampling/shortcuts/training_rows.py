@@ -15,6 +15,11 @@ CHUNK_ELEMENTS = 4_000_000
 """Numbers held at once in one array."""
 
 
+def as_dense(values: Any) -> Floats:
+    """Return coefficients of a classifier as an array; those learned from sparse rows are sparse."""
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
     """Points with their classes, in blocks; the rows of a block are left out together.
