@@ -16,8 +16,8 @@ from bayes_gresub.resampling.shortcuts.left_out_labels import LeftOut
 from bayes_gresub.resampling.shortcuts.refusals import NoShortcutError, SettingWithoutShortcut, TrainedOnOtherPoints
 from bayes_gresub.resampling.shortcuts.training_rows import TrainingRows
 
-_MEMBERS_CHECKED = 5
-"""Members whose bags are looked into."""
+_TREES_CHECKED = 5
+"""Trees whose bags are looked into."""
 
 _SAME = 0.02
 """Relative difference of scores up to which they are the same: solvers stop early."""
@@ -43,13 +43,13 @@ def leave_out_bags(ensemble: Any, points: Floats, rows: TrainingRows) -> LeftOut
 def bags_are_of(ensemble: Any, points: Floats, rows: TrainingRows) -> bool:
     """Return whether an ensemble was trained on these rows in this order, which is how it numbers those of a bag.
 
-    Trees say how many rows of their bag are in each leaf. Of other members a few are trained anew.
+    Trees say how many rows of their bag are in each leaf. Of other members the first is trained anew.
     """
     if len(rows.codes) != ensemble._n_samples:
         return False
     features = getattr(ensemble, "estimators_features_", [slice(None)] * len(ensemble.estimators_))
     members = zip(ensemble.estimators_, ensemble.estimators_samples_, features, strict=True)
-    for member, bag, columns in islice(members, _MEMBERS_CHECKED):
+    for member, bag, columns in islice(members, _TREES_CHECKED if hasattr(ensemble.estimators_[0], "tree_") else 1):
         seen = points[:, columns]
         is_same = _has_leaves_of(member, seen, bag) if hasattr(member, "tree_") else _repeats(member, seen, rows, bag)
         if not is_same:
