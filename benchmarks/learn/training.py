@@ -24,9 +24,10 @@ from bayes_gresub.data.arrays import Bools, Floats
 from benchmarks.learn.case_table import CaseTable
 
 LEVEL = 0.95
-CALIBRATED = 0.96
+CALIBRATED = 0.963
 """Share of the cases that the 95% intervals are made to hold, at populations left out: a little more than their level,
-since intervals that hold as often as they say on average hold less often on half of the populations."""
+since intervals that hold as often as they say on average hold less often on half of the populations. With 0.96 the
+worst of 14 real data sets, banana, had 0.878 in the benchmark; 0.88 was wanted."""
 
 ROUNDING = 1.02
 FARTHEST = 0.999
@@ -92,7 +93,7 @@ def learn(cases: CaseTable, recipe: Recipe, seed: int = 0) -> Combination:
 
     Populations (kinds of simulated ones, data sets) are dealt into parts; a few networks are trained without each part.
     At the cases of that part the mixture of these networks is calibrated: one factor on the effective number of points
-    of all networks, with which the 95% intervals hold the true error in 96 of 100 training sets of real data sets
+    of all networks, with which the 95% intervals hold the true error in 96.3 of 100 training sets of real data sets
     with their own targets, data sets weighing alike. Simulated and derived populations are harder on average, so
     intervals that hold there are too wide for real data.
     """
