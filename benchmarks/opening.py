@@ -67,13 +67,8 @@ def opening_table() -> pd.DataFrame:
         row |= {"real_coverage": coverage[name], "time": overall.at[name, "time_cv"]}
         rows.append(row)
     table = pd.DataFrame(rows).set_index("estimator")
-    table["refits"] = [_refits(name) for name in table.index]
+    table["refits"] = overall["refits"][table.index]
     return table.sort_values("real_rms")
-
-
-def _refits(name: str) -> bool:
-    kinds = {entry.name: entry.kind for entry in bg.estimators()}
-    return bool(answers()[name].refits) if name in answers() else kinds[name] == "resampler"
 
 
 def draw(table: pd.DataFrame) -> Axes:

@@ -34,7 +34,6 @@ from bayes_gresub.assessing.notices import (
 from bayes_gresub.assessing.out_of_bag_labels import OutOfBagLabels
 from bayes_gresub.comparing.comparison import Subject
 from bayes_gresub.comparing.prepared_columns import View, skip_preparation
-from bayes_gresub.data.arrays import Ints
 from bayes_gresub.data.sample import Sample, read_sample
 from bayes_gresub.data.seeds import RULES, Seed, child, seed_sequence
 from bayes_gresub.data.validation import check_level, check_whole
@@ -165,19 +164,18 @@ def assess(
     numeric = read_sample(view.X, y, sample_weight)
     counts = None if test is None else count_held_out(test, view, numeric, seed)
     own, other_rows = _own_left_out(view, numeric, units)
-    parts = clues(TrainedOn(view.classifier, numeric, _groups(numeric, units)), own, seed, labels)
+    parts = clues(TrainedOn(view.classifier, numeric, units.of_points(numeric)), own, seed, labels)
     prediction = learned.predict(_within_learned(parts))
-    notices = [*other_rows, *_notices(numeric, _column_names(view, numeric), units, parts, prediction)]
+    notices = [
+        *other_rows,
+        *_notices(numeric, _column_names(view, numeric), units, parts, prediction, 0 if counts is None else counts[0]),
+    ]
     result = _with_direct(_widened(prediction), parts)
     alone = False
     if counts is not None:
         result, alone, disagreement = _with_test(result, counts)
         notices += disagreement
-        if counts[0]:
-            notices = [notice for notice in notices if not isinstance(notice, NoErrors)]
-    # One that always predicts the largest class is as good as that.
-    is_constant = bool(np.isclose(parts["apparent"], parts["majority"]))
-    if result.mean > parts["majority"] and not is_constant:
+    if result.mean > parts["majority"] and not _predicts_largest_class(parts):
         notices.append(WorseThanMajority(result.mean, parts["majority"], result.probability_above(parts["majority"])))
     return Answer(
         result.mean,
@@ -196,10 +194,6 @@ def assess(
     )
 
 
-def _groups(sample: Sample, units: Units) -> Ints:
-    return np.arange(len(sample.codes)) if units.codes is None else units.codes
-
-
 def _own_left_out(view: View, sample: Sample, units: Units) -> tuple[LeftOut | None, list[Notice]]:
     """Return the leave-one-out of the classifier itself, if a formula gives it, and a notice if it is of other rows."""
     # Formulas of leave-one-out are those of points of equal weight.
@@ -207,7 +201,7 @@ def _own_left_out(view: View, sample: Sample, units: Units) -> tuple[LeftOut | N
         return None, []
     rows = sample.restored(np.arange(len(sample.codes)))
     try:
-        return left_out(view.classifier, rows, sample.labels, _groups(sample, units), approximate=True), []
+        return left_out(view.classifier, rows, sample.labels, units.of_points(sample), approximate=True), []
     except NoShortcutError as error:
         return None, [TrainedElsewhere()] if isinstance(error.reason, TrainedOnOtherPoints) else []
 
@@ -221,6 +215,11 @@ def _column_names(view: View, sample: Sample) -> Sequence[Any] | None:
     except (AttributeError, ValueError):  # steps of the user's own may have no names
         return None
     return names if len(names) == sample.features.shape[1] else None
+
+
+def _predicts_largest_class(parts: Mapping[str, float]) -> bool:
+    """Return whether the classifier seems to predict the largest class everywhere, so it cannot be worse than that."""
+    return bool(np.allclose([parts["apparent"], parts["no_information"]], parts["majority"]))
 
 
 def _can_refit(classifier: Any) -> bool:
@@ -289,6 +288,7 @@ def _notices(
     units: Units,
     parts: Mapping[str, float],
     prediction: Prediction,
+    n_wrong_held_out: int,
 ) -> list[Notice]:
     notices: list[Notice] = []
     n = len(sample.codes)
@@ -298,7 +298,7 @@ def _notices(
     if column is not None:
         notices.append(OneColumnDecides(column))
     counted = [*([parts["own_error"]] if parts["has_own"] else []), *([parts["zero"]] if "zero" in parts else [])]
-    if counted and not any([parts["apparent"], *counted]):
+    if counted and not any([parts["apparent"], *counted, n_wrong_held_out]):
         notices.append(NoErrors())
     if prediction.strangeness > 1:
         notices.append(UnlikeLearned(prediction.strangeness))

@@ -52,6 +52,10 @@ class Units:
         """Return the number of rows that repeat an earlier one, if there are any."""
         return {"n_repeated_rows": float(self.n_repeated_rows)} if self.n_repeated_rows else {}
 
+    def of_points(self, sample: Sample) -> Ints:
+        """Return the unit of each point, its own number if every point is a unit."""
+        return np.arange(len(sample.codes)) if self.codes is None else self.codes
+
     def n_units(self, sample: Sample) -> int:
         """Return the number of units."""
         return len(sample.codes) if self.codes is None else int(self.codes.max()) + 1

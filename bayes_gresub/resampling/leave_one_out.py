@@ -131,7 +131,7 @@ class LeaveOneOut(Resampler):
         if self.class_prior is not None:
             read_class_prior(self.class_prior, sample.classes)
         units = read_units(sample, groups, self.repeated_rows)
-        block = np.arange(len(sample.codes)) if units.codes is None else units.codes
+        block = units.of_points(sample)
         rows = TrainingRows(sample.features, sample.codes, sample.classes, block)
         seed = seed_sequence(self.random_state if random_state is None else random_state)
         # A rule that happens to be fitted may have been trained on other points.

@@ -8,11 +8,10 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
-import bayes_gresub as bg
 from benchmarks.real_data.bars import bars_table
 from benchmarks.real_data.cells import CV, REFERENCES, RIVALS
 from benchmarks.real_data.figures import plot_coverage, plot_rms
-from benchmarks.real_data.plan import rules
+from benchmarks.real_data.plan import refits, rules
 from benchmarks.real_data.scores import Clustered, mean_over_cells, ratio_of_sums
 from benchmarks.tables import RESULTS, markdown
 
@@ -127,11 +126,10 @@ def write_page(table: pd.DataFrame, folder: Path, state: str) -> Path:
 
 def overall_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return the scores of every estimator over all cells, with clustered standard errors, the smallest RMS first."""
-    kinds = {entry.name: entry.kind for entry in bg.estimators()}
     rows = {}
     for name, rows_of in table.groupby("estimator", sort=False):
         groups = rows_of["group"]
-        row: dict[str, object] = {"refits": kinds.get(str(name)) == "resampler"}
+        row: dict[str, object] = {"refits": name not in REFERENCES and refits(str(name))}
         numbers = {
             "rms": mean_over_cells(rows_of["rms"], groups),
             "bias": mean_over_cells(rows_of["bias"], groups),

@@ -119,6 +119,15 @@ def kind_of(estimator: str) -> str:
     return KINDS.get(estimator) or known[estimator]
 
 
+def refits(estimator: str) -> bool:
+    """Return whether an estimator trains the rule again."""
+    if estimator in ASSESSED:
+        return ASSESSED[estimator] > 0
+    return (
+        estimator in RIVAL_INTERVALS or {entry.name: entry.kind for entry in bg.estimators()}[estimator] == "resampler"
+    )
+
+
 def sizes_of(data: DataSet, sizes: Sequence[int] = SIZES) -> tuple[int, ...]:
     """Return the sample sizes of a data set: 300 points must be left, and two of every class must be expected."""
     total, rarest = len(data.y), data.class_sizes.min()

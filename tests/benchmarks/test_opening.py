@@ -6,7 +6,7 @@ import pandas as pd
 
 from benchmarks.headline import NAMES
 from benchmarks.opening import LABELS, PANELS, draw
-from benchmarks.real_data.plan import answers
+from benchmarks.real_data.plan import answers, estimators, refits
 
 
 def table_of(names):
@@ -38,3 +38,9 @@ def test_rows_without_an_interval_show_none():
     texts = [text.get_text() for text in draw(table_of(names)).figure.axes[1].texts]
     assert texts.count("none") == len(names) // 2
     assert texts.count("95%") == len(names) - len(names) // 2
+
+
+def test_what_trains_the_rule_again_is_known_of_every_estimator():
+    again = {name for name in (*answers(), *estimators()) if refits(name)}
+    assert {"assess-10", "cv", "nested-cv-2", "boot-632+", "calibrated-bolstered"} <= again
+    assert not again & {"assess", "resub", "bolstered-3nn-pp", "gp-pp", "bayesian"}

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import bayes_gresub as bg
-from bayes_gresub.resampling.shortcuts import NoShortcutError, left_out
+from bayes_gresub.resampling.shortcuts import NoShortcutError, left_out, span
 
 N = 60
 SHUFFLED = np.random.default_rng(1).permutation(N)
@@ -73,6 +73,13 @@ def test_machine_trained_on_sparse_rows_is_the_same():
     X, y = classes(3)
     dense, sparse = (left_out(SVC().fit(rows, y), X, y, approximate=True) for rows in (X, csr_array(X)))
     np.testing.assert_allclose(dense.scores, sparse.scores, atol=1e-8)
+
+
+def test_more_pairs_of_rows_than_are_held_are_refused(monkeypatch):
+    monkeypatch.setattr(span, "_MOST_ROWS", N - 1)
+    X, y = classes(2)
+    with pytest.raises(NoShortcutError, match="holds all pairs of at most 59 rows; got 60"):
+        left_out(SVC().fit(X, y), X, y, approximate=True)
 
 
 REFUSED_SETTINGS = [

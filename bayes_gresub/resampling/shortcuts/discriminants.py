@@ -56,14 +56,14 @@ def leave_out_linear(rule: Any, scaler: Any, whole: Any, rows: TrainingRows) -> 
     after which W is nearly singular are refitted, since the solver then drops directions by its own threshold.
     """
     means = _class_means(rows)
-    spread = rows.features - means[rows.codes]
-    white = _whiten(spread, np.abs(rows.features).max(axis=0))
-    if rule.solver == "lsqr" and scaler is None and _least_squares_drops(spread):
+    deviations = rows.features - means[rows.codes]
+    white = _whiten(deviations, np.abs(rows.features).max(axis=0))
+    if rule.solver == "lsqr" and scaler is None and _least_squares_drops(deviations):
         white = None
     log_joint = np.zeros((len(rows.codes), rows.n_classes))
     safe = np.zeros(len(rows.codes), dtype=bool)
     if white is not None:
-        residuals = spread @ white.map
+        residuals = deviations @ white.map
         centers = (means - means.mean(axis=0)) @ white.map
         points = residuals + centers[rows.codes]
         threshold = max(2 * rule.tol**2, _LEAST_LEFT * 1e-4)
